@@ -1,0 +1,1 @@
+"""The daemon that turns raw sensor readings into calibrated estimates at the edge."""

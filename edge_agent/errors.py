@@ -1,0 +1,25 @@
+"""The tree of deliberate failures; anything else that is raised is a bug."""
+
+
+class RespireError(Exception):
+    """A failure we foresaw; its text says where, what was expected and what to do."""
+
+
+class BadReading(RespireError):
+    """A message that is not a reading; it is counted and skipped."""
+
+
+class BadEstimate(RespireError):
+    """A message that is not an estimate; only consumers decode estimates."""
+
+
+class BadBundle(RespireError):
+    """A bundle that must not be used; the agent keeps the model it has."""
+
+
+class BadSettings(RespireError):
+    """Settings that cannot work; the agent does not start (exit 78)."""
+
+
+class BadRecording(RespireError):
+    """A recording that cannot be read as tidy data."""

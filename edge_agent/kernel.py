@@ -1,0 +1,65 @@
+"""Kernels in one dimension, the shapes that w1, w2 and b may take over temperature.
+
+All take the scaled distance r = |z - z'| / length_scale and are 1 at r = 0.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def matern12(r: Array) -> Array:
+    """exp(-r): continuous, not smooth (Ornstein-Uhlenbeck).
+
+    >>> float(matern12(np.array(0.0)))
+    1.0
+    """
+    return np.exp(-r)
+
+
+def matern32(r: Array) -> Array:
+    """(1 + √3 r) exp(-√3 r): once differentiable."""
+    s = _SQRT3 * r
+    return (1.0 + s) * np.exp(-s)
+
+
+def matern52(r: Array) -> Array:
+    """(1 + √5 r + 5/3 r²) exp(-√5 r): twice differentiable."""
+    s = _SQRT5 * r
+    return (1.0 + s + s * s / 3.0) * np.exp(-s)
+
+
+def rbf(r: Array) -> Array:
+    """exp(-r² / 2): infinitely smooth."""
+    return np.exp(-0.5 * r * r)
+
+
+_SQRT3 = float(np.sqrt(3.0))
+_SQRT5 = float(np.sqrt(5.0))
+
+KERNELS: dict[str, Callable[[Array], Array]] = {
+    "matern12": matern12,
+    "matern32": matern32,
+    "matern52": matern52,
+    "rbf": rbf,
+}
+
+
+def gram(name: str, length_scale: float, z: Any, other: Any, trend: float = 0.0) -> Array:
+    """The matrix k(zᵢ, z'ⱼ) = trend·(1 + zᵢz'ⱼ) + shape(|zᵢ - z'ⱼ| / length_scale).
+
+    `trend` is the prior variance A of a constant and a linear part: with a large A the functions
+    shrink towards a straight line over temperature, with 0 (the paper's kernel) towards zero.
+
+    >>> gram("matern12", 1.0, [0.0], [0.0, 1.0]).round(3).tolist()
+    [[1.0, 0.368]]
+    >>> gram("matern12", 1.0, [2.0], [2.0], trend=10.0).tolist()
+    [[51.0]]
+    """
+    z, other = np.asarray(z, dtype=float)[:, None], np.asarray(other, dtype=float)[None, :]
+    shape = KERNELS[name](np.abs(z - other) / length_scale)
+    return shape if trend == 0.0 else trend * (1.0 + z * other) + shape

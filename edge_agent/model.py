@@ -1,0 +1,135 @@
+"""The calibration in memory: y = w1(T)·op1 + w2(T)·op2 + b(T), for any number of channels."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from edge_agent.kernel import KERNELS, Array
+
+Fact = str | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Standardisation of one quantity: (raw - centre) / spread."""
+
+    centre: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Half the width, in the unit of the estimate, of a band that covers at `level`."""
+
+    half_width: float
+    level: float
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One sensor's calibration, fixed at the precision of its bundle.
+
+    In standardised quantities (z the auxiliary variable, x the channels) the d weights and the bias are
+
+        wᵢ(z) = trend[i, 0] + trend[i, 1]·z + Σⱼ coefficients[i, j]·shape(|z - support[j]| / length_scale)
+
+    with the bias in the last row. `transfer` (d x (d + 1), raw units) maps this sensor's channels to those of
+    the sensor the model was trained on; `adapter` (gain, offset) is applied to the estimate.
+    """
+
+    sensor: str
+    gas: str
+    unit: str
+    channels: tuple[str, ...]
+    kernel: str
+    length_scale: float
+    channel_scales: tuple[Scale, ...]
+    auxiliary_scale: Scale
+    target_scale: Scale
+    support: Array  # (m,)
+    coefficients: Array  # (d + 1, m)
+    trend: Array  # (d + 1, 2)
+    auxiliary: str = "temperature"
+    transfer: Array | None = None  # (d, d + 1), the last column is the offset
+    adapter: tuple[float, float] = (1.0, 0.0)
+    interval: Interval | None = None
+    domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    provenance: Mapping[str, Fact] = field(default_factory=dict)
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        """Arrays are rounded to float32 at once, so that a bundle gives back the very same model."""
+        d, m = len(self.channels), len(self.support)
+        for name, shape in (("support", (m,)), ("coefficients", (d + 1, m)), ("trend", (d + 1, 2))):
+            self._freeze(name, shape)
+        if self.transfer is not None:
+            self._freeze("transfer", (d, d + 1))
+        if len(self.channel_scales) != d or d == 0:
+            raise ValueError(f"{d} channels need as many scales, got {len(self.channel_scales)}")
+        object.__setattr__(self, "domain", MappingProxyType(dict(self.domain)))
+        object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
+
+    def _freeze(self, name: str, shape: tuple[int, ...]) -> None:
+        array = np.array(getattr(self, name), dtype=np.float32).astype(np.float64)
+        if array.shape != shape:
+            raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+        array.flags.writeable = False
+        object.__setattr__(self, name, array)
+
+    @cached_property
+    def _raw(self) -> tuple[Array, Array]:
+        """Coefficients and trend with scaling, transfer and adapter folded in: weights on raw inputs."""
+        d = len(self.channels)
+        centres = np.array([scale.centre for scale in self.channel_scales])
+        spreads = np.array([scale.spread for scale in self.channel_scales])
+        mapping = np.eye(d, d + 1) if self.transfer is None else self.transfer
+        fold = np.zeros((d + 1, d + 1))
+        fold[:, :d] = (mapping / spreads[:, None]).T
+        fold[d, :d] -= centres / spreads
+        fold[d, d] = 1.0
+        gain, offset = self.adapter
+        fold *= gain * self.target_scale.spread
+        trend = fold @ self.trend
+        trend[d, 0] += gain * self.target_scale.centre + offset
+        return fold @ self.coefficients, trend
+
+    def weights(self, auxiliary: Any) -> Array:
+        """The raw weights (w1, …, wd, b) at one temperature (d + 1,) or at many (n, d + 1)."""
+        coefficients, trend = self._raw
+        z = (np.asarray(auxiliary, dtype=float) - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
+        if z.ndim == 0:
+            shape = KERNELS[self.kernel](np.abs(self.support - z) / self.length_scale)
+            return np.asarray(coefficients @ shape + trend[:, 0] + trend[:, 1] * z)
+        shapes = KERNELS[self.kernel](np.abs(z[:, None] - self.support) / self.length_scale)
+        return np.asarray(shapes @ coefficients.T + trend[:, 0] + z[:, None] * trend[:, 1])
+
+    def predict(self, inputs: Any, auxiliary: Any) -> Array:
+        """The estimates for raw channels (n, d) at temperatures (n,)."""
+        weights = self.weights(np.asarray(auxiliary, dtype=float))
+        inputs = np.asarray(inputs, dtype=float)
+        return np.asarray(np.einsum("nd,nd->n", inputs, weights[:, :-1]) + weights[:, -1])
+
+    def predict_one(self, inputs: tuple[float, ...], auxiliary: float) -> tuple[float, tuple[float, ...]]:
+        """The estimate for one window, and the raw weights it came from."""
+        *weights, bias = self.weights(auxiliary).tolist()
+        value = sum((w * x for w, x in zip(weights, inputs, strict=True)), bias)
+        return value, (*weights, bias)
+
+    def departures(self, inputs: Mapping[str, float]) -> dict[str, float]:
+        """How far each input lies outside the training range, in widths of that range; 0 inside.
+
+        With a transfer the channels are compared after it, as the trained model sees them.
+        """
+        seen = dict(inputs)
+        if self.transfer is not None:
+            raw = np.array([inputs[name] for name in self.channels])
+            seen.update(zip(self.channels, self.transfer @ np.append(raw, 1.0), strict=True))
+        return {
+            name: float(max(low - seen[name], seen[name] - high, 0.0) / ((high - low) or 1.0))
+            for name, (low, high) in self.domain.items()
+            if name in seen
+        }
