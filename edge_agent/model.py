@@ -1,8 +1,9 @@
 """The calibration in memory: y = w1(T)·op1 + w2(T)·op2 + b(T), for any number of channels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import mul
 from types import MappingProxyType
 from typing import Any
 
@@ -97,27 +98,35 @@ class Model:
         trend[d, 0] += gain * self.target_scale.centre + offset
         return fold @ self.coefficients, trend
 
+    @cached_property
+    def _one(self) -> tuple[Callable[[Array], Array], Array, Array, list[list[float]]]:
+        """What a single prediction needs, looked up once: it costs microseconds, so lookups count."""
+        coefficients, trend = self._raw
+        return KERNELS[self.kernel], self.support / self.length_scale, coefficients, trend.tolist()
+
     def weights(self, auxiliary: Any) -> Array:
-        """The raw weights (w1, …, wd, b) at one temperature (d + 1,) or at many (n, d + 1)."""
+        """The raw weights (w1, …, wd, b) at each of n temperatures: (n, d + 1)."""
         coefficients, trend = self._raw
         z = (np.asarray(auxiliary, dtype=float) - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
-        if z.ndim == 0:
-            shape = KERNELS[self.kernel](np.abs(self.support - z) / self.length_scale)
-            return np.asarray(coefficients @ shape + trend[:, 0] + trend[:, 1] * z)
         shapes = KERNELS[self.kernel](np.abs(z[:, None] - self.support) / self.length_scale)
         return np.asarray(shapes @ coefficients.T + trend[:, 0] + z[:, None] * trend[:, 1])
 
     def predict(self, inputs: Any, auxiliary: Any) -> Array:
         """The estimates for raw channels (n, d) at temperatures (n,)."""
-        weights = self.weights(np.asarray(auxiliary, dtype=float))
-        inputs = np.asarray(inputs, dtype=float)
-        return np.asarray(np.einsum("nd,nd->n", inputs, weights[:, :-1]) + weights[:, -1])
+        weights = self.weights(auxiliary)
+        return np.asarray(
+            np.einsum("nd,nd->n", np.asarray(inputs, dtype=float), weights[:, :-1]) + weights[:, -1]
+        )
 
     def predict_one(self, inputs: tuple[float, ...], auxiliary: float) -> tuple[float, tuple[float, ...]]:
         """The estimate for one window, and the raw weights it came from."""
-        *weights, bias = self.weights(auxiliary).tolist()
-        value = sum((w * x for w, x in zip(weights, inputs, strict=True)), bias)
-        return value, (*weights, bias)
+        shape, support, coefficients, trend = self._one
+        z = (auxiliary - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
+        curves = coefficients.dot(shape(np.abs(support - z / self.length_scale))).tolist()
+        weights = tuple(
+            curve + constant + slope * z for curve, (constant, slope) in zip(curves, trend, strict=True)
+        )
+        return weights[-1] + sum(map(mul, weights, inputs)), weights
 
     def departures(self, inputs: Mapping[str, float]) -> dict[str, float]:
         """How far each input lies outside the training range, in widths of that range; 0 inside.

@@ -1,0 +1,177 @@
+"""Clock-aligned windows of readings, as a pure machine that is told the time."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import fsum
+
+from edge_agent.messages import Reading
+
+MINUTE_MS = 60_000
+
+
+class Outcome(StrEnum):
+    """What became of a reading."""
+
+    ACCEPTED = "accepted"
+    DUPLICATE = "duplicate"  # same sensor, channel and at_ms: the first one counts
+    LATE = "late"  # its window is closed
+    FUTURE = "future"  # ahead of a clock that can be trusted
+    EXCESS = "excess"  # the channel's window is full: more than a sensor can mean to send
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelMean:
+    """One channel over one window: the mean of its minutes' means."""
+
+    mean: float
+    minutes: int
+    readings: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A closed window [start, end) of one sensor; channels that said nothing are absent."""
+
+    sensor: str
+    start_ms: int
+    end_ms: int
+    channels: Mapping[str, ChannelMean]
+
+    @property
+    def expected_minutes(self) -> int:
+        """How many minutes a full window has."""
+        return (self.end_ms - self.start_ms) // MINUTE_MS
+
+
+@dataclass(slots=True)
+class _Sensor:
+    """Open windows of one sensor: start -> channel -> at_ms -> value."""
+
+    open: dict[int, dict[str, dict[int, float]]] = field(default_factory=dict)
+    horizon_ms: int = 0  # windows that start before this are closed
+    arrived_ms: int = 0  # the wall clock when it last said something acceptable
+
+
+class Windows:
+    """Open windows of every sensor; time comes in as an argument, never from a clock.
+
+    A window is [start, start + length), aligned to the epoch. It closes when its own sensor's event
+    time passes end + grace. It also closes by the wall clock, when that is past end + grace and the
+    sensor has been quiet for the grace: so a backlog that arrives hours late is still averaged, and
+    a silent sensor still closes.
+
+    >>> windows = Windows(length_ms=900_000, grace_ms=60_000)
+    >>> windows.add(Reading("5A2D", "op1", at_ms=60_000, value=231.4), now_ms=61_000)
+    <Outcome.ACCEPTED: 'accepted'>
+    >>> windows.close(now_ms=959_000)
+    []
+    >>> [window] = windows.close(now_ms=960_000)
+    >>> window.channels["op1"].mean, window.channels["op1"].minutes
+    (231.4, 1)
+    """
+
+    def __init__(
+        self,
+        length_ms: int = 900_000,
+        grace_ms: int = 60_000,
+        future_ms: int = 300_000,
+        max_readings: int = 1_800,
+    ) -> None:
+        """`max_readings` bounds what one channel of one sensor can make us hold in one window."""
+        self.length_ms = length_ms
+        self.grace_ms = grace_ms
+        self.future_ms = future_ms
+        self.max_readings = max_readings
+        self.counts: Counter[Outcome] = Counter()
+        self._sensors: dict[str, _Sensor] = {}
+
+    def __contains__(self, sensor: str) -> bool:
+        return sensor in self._sensors
+
+    def __len__(self) -> int:
+        return len(self._sensors)
+
+    def add(self, reading: Reading, now_ms: int, synchronised: bool = True) -> Outcome:
+        """Put a reading in its window; `synchronised` says whether now_ms may judge the future."""
+        outcome = self._add(reading, now_ms, synchronised)
+        self.counts[outcome] += 1
+        return outcome
+
+    def _add(self, reading: Reading, now_ms: int, synchronised: bool) -> Outcome:
+        name, channel, at_ms, value = reading
+        if synchronised and at_ms > now_ms + self.future_ms:
+            return Outcome.FUTURE
+        sensor = self._sensors.get(name)
+        if sensor is None:
+            sensor = self._sensors[name] = _Sensor()
+        start_ms = at_ms - at_ms % self.length_ms
+        if start_ms < sensor.horizon_ms:
+            return Outcome.LATE
+        held = sensor.open.setdefault(start_ms, {}).setdefault(channel, {})
+        if at_ms in held:
+            return Outcome.DUPLICATE
+        if len(held) >= self.max_readings:
+            return Outcome.EXCESS
+        held[at_ms] = value
+        sensor.arrived_ms = now_ms
+        passed_ms = at_ms - self.grace_ms
+        sensor.horizon_ms = max(sensor.horizon_ms, passed_ms - passed_ms % self.length_ms)
+        return Outcome.ACCEPTED
+
+    def close(self, now_ms: int) -> list[Window]:
+        """The windows that are due, oldest first within a sensor; each is returned once."""
+        due = []
+        for name, sensor in self._sensors.items():
+            for start_ms in sorted(sensor.open):
+                if start_ms >= sensor.horizon_ms and now_ms < self._wake_ms(sensor, start_ms):
+                    break
+                due.append(self._pop(name, sensor, start_ms))
+        return due
+
+    def close_all(self) -> list[Window]:
+        """Every open window, for the end of a recording."""
+        return [
+            self._pop(name, sensor, start_ms)
+            for name, sensor in self._sensors.items()
+            for start_ms in sorted(sensor.open)
+        ]
+
+    def next_wake_ms(self) -> int | None:
+        """When `close` has something to do although nothing arrives; None while nothing is open."""
+        wakes = (self._wake_ms(sensor, min(sensor.open)) for sensor in self._sensors.values() if sensor.open)
+        return min(wakes, default=None)
+
+    def resume(self, sensor: str, closed_until_ms: int) -> None:
+        """Take up after a restart: windows that start before `closed_until_ms` were closed already."""
+        state = self._sensors.setdefault(sensor, _Sensor())
+        state.horizon_ms = max(state.horizon_ms, closed_until_ms)
+
+    def _wake_ms(self, sensor: _Sensor, start_ms: int) -> int:
+        return max(start_ms + self.length_ms, sensor.arrived_ms) + self.grace_ms
+
+    def _pop(self, name: str, sensor: _Sensor, start_ms: int) -> Window:
+        channels = sensor.open.pop(start_ms)
+        end_ms = start_ms + self.length_ms
+        sensor.horizon_ms = max(sensor.horizon_ms, end_ms)
+        means = {channel: average(held) for channel, held in sorted(channels.items())}
+        return Window(name, start_ms, end_ms, means)
+
+
+def average(held: Mapping[int, float]) -> ChannelMean:
+    """The mean of the minutes' means of {at_ms: value}, the same bits whatever the order of arrival.
+
+    A burst does not outweigh a minute:
+
+    >>> average({0: 1.0, 1: 1.0, 2: 1.0, 60_000: 3.0}).mean
+    2.0
+    """
+    by_minute: dict[int, list[float]] = {}
+    for at_ms, value in held.items():
+        by_minute.setdefault(at_ms // MINUTE_MS, []).append(value)
+    minutes = [fsum(values) / len(values) for values in by_minute.values()]
+    values = held.values()
+    return ChannelMean(fsum(minutes) / len(minutes), len(minutes), len(held), min(values), max(values))
