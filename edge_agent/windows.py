@@ -122,12 +122,13 @@ class Windows:
         sensor.horizon_ms = max(sensor.horizon_ms, passed_ms - passed_ms % self.length_ms)
         return Outcome.ACCEPTED
 
-    def close(self, now_ms: int) -> list[Window]:
-        """The windows that are due, oldest first within a sensor; each is returned once."""
+    def close(self, now_ms: int | None = None) -> list[Window]:
+        """The windows that are due, oldest first within a sensor; by event time alone without now_ms."""
         due = []
         for name, sensor in self._sensors.items():
             for start_ms in sorted(sensor.open):
-                if start_ms >= sensor.horizon_ms and now_ms < self._wake_ms(sensor, start_ms):
+                quiet = now_ms is not None and now_ms >= self._wake_ms(sensor, start_ms)
+                if start_ms >= sensor.horizon_ms and not quiet:
                     break
                 due.append(self._pop(name, sensor, start_ms))
         return due

@@ -1,0 +1,162 @@
+"""The command line: stdout is data, stderr is words, a failure is one line."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from edge_agent import recording, shelf
+from edge_agent.card import card
+from edge_agent.errors import BadBundle, BadSettings, RespireError
+from edge_agent.messages import encode_estimate
+from edge_agent.model import Model
+from edge_agent.pipeline import Pipeline
+from edge_agent.windows import Outcome, Windows
+
+DONE, FAILED, CONFIGURATION = 0, 1, 78
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is what systemd and scripts go by."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        return FAILED
+    except RespireError as error:
+        if options.debug:
+            raise
+        print(f"edge-agent: {error}", file=sys.stderr)
+        return CONFIGURATION if isinstance(error, BadSettings) else FAILED
+
+
+def check(options: argparse.Namespace) -> int:
+    """Validate settings and bundles, and print what would run."""
+    from edge_agent import settings as configuration  # noqa: PLC0415 - 0.2 s that other commands need not wait
+
+    settings = configuration.load(options.config)
+    try:
+        models = shelf.load(settings.bundles)
+    except BadBundle as error:
+        raise BadSettings(str(error)) from error
+    _print_json(
+        {
+            "agent": settings.agent,
+            "broker": f"{settings.broker.host}:{settings.broker.port}",
+            "uplink": settings.uplink and f"{settings.uplink.host}:{settings.uplink.port}",
+            "readings": list(settings.topics.readings),
+            "estimates": settings.topics.estimate,
+            "state": str(settings.state),
+            "sensors": {sensor: {"model": model.id, **model.provenance} for sensor, model in models.items()},
+        }
+    )
+    _say(f"check: settings are valid, {len(models)} bundles are valid")
+    return DONE
+
+
+def replay(options: argparse.Namespace) -> int:
+    """Run a recording through the agent's own pipeline, one estimate per window as JSON lines."""
+    model = _model_of(options.sensor, options.bundles)
+    channels = (*model.channels, model.auxiliary)
+    windows = Windows(length_ms=options.length_s * 1000, grace_ms=options.grace_s * 1000)
+    pipeline = Pipeline(windows, {options.sensor: model}, agent="replay")
+    readings = recording.read(options.file, options.sensor, channels, needed=channels)
+    closed = 0
+    for estimate in pipeline.replay(readings):
+        sys.stdout.write(encode_estimate(estimate).decode() + "\n")
+        closed += 1
+    sys.stdout.flush()
+    counts = ", ".join(f"{windows.counts[kind]} {kind}" for kind in Outcome if windows.counts[kind])
+    _say(f"replay: {closed} windows from {counts or 'no'} readings")
+    return DONE
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """Print a bundle as JSON: its card, its scaling and its size."""
+    model = shelf.read(options.bundle)
+    scales = (*model.channel_scales, model.auxiliary_scale, model.target_scale)
+    names = (*model.channels, model.auxiliary, model.gas)
+    _print_json(
+        {
+            **card(model),
+            "bytes": options.bundle.stat().st_size,
+            "length_scale": model.length_scale,
+            "scales": {name: [s.centre, s.spread] for name, s in zip(names, scales, strict=True)},
+            "adapter": list(model.adapter),
+            "transfer": None if model.transfer is None else model.transfer.tolist(),
+            "support_vectors": model.support.tolist(),
+        }
+    )
+    return DONE
+
+
+def _model_of(sensor: str, bundles: Path) -> Model:
+    models = shelf.load(bundles)
+    if sensor not in models:
+        found = ", ".join(models) or "none"
+        raise BadBundle(
+            f"{bundles}: expected a bundle for sensor {sensor}, got {found}; "
+            f"make one with: model-export fit --sensor {sensor} --out {sensor}.bundle …"
+        )
+    return models[sensor]
+
+
+def _print_json(record: dict[str, Any]) -> None:
+    """One line for each key: a person finds it, and long lists of numbers stay out of the way."""
+    lines = (f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in record.items())
+    print("{\n" + ",\n".join(lines) + "\n}")
+
+
+def _say(words: str) -> None:
+    print(words, file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="edge-agent", description="Calibrated CO from raw electrode readings, at the edge."
+    )
+    parser.add_argument("--version", action="version", version=f"edge-agent {version('respire-edge')}")
+    parser.add_argument("--debug", action="store_true", help="show a traceback when something fails")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    command = _command(commands, check, "edge-agent check --config edge-agent.toml")
+    command.add_argument(
+        "--config", type=Path, metavar="FILE", help="settings, default /etc/edge-agent/edge-agent.toml"
+    )
+
+    command = _command(commands, replay, "edge-agent replay --bundles bundles --sensor 5A2D 5A2D.csv.gz")
+    command.add_argument(
+        "--bundles", type=Path, required=True, metavar="DIR", help="directory of bundles, or one bundle"
+    )
+    command.add_argument("--sensor", required=True, metavar="ID", help="the sensor that made the recording")
+    command.add_argument("--length-s", type=int, default=900, metavar="N", help="window length, default 900")
+    command.add_argument(
+        "--grace-s", type=int, default=60, metavar="N", help="grace for late readings, default 60"
+    )
+    command.add_argument(
+        "file", type=Path, metavar="FILE", help="CSV, plain or .gz: timestamp,op1,op2,temperature"
+    )
+
+    command = _command(commands, inspect, "edge-agent inspect bundles/5A2D.bundle")
+    command.add_argument("bundle", type=Path, metavar="BUNDLE")
+    return parser
+
+
+def _command(commands: Any, function: Any, example: str) -> argparse.ArgumentParser:
+    """A subcommand named and described by its function; --help ends with an example that runs."""
+    words = function.__doc__
+    command: argparse.ArgumentParser = commands.add_parser(
+        function.__name__,
+        help=words,
+        description=words,
+        epilog=f"example: {example}",
+    )
+    command.set_defaults(command=function)
+    return command

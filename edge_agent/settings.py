@@ -1,0 +1,235 @@
+"""Settings from one TOML file and EDGE_AGENT_… variables; the only reader of either."""
+
+import os
+import socket
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+
+from edge_agent.errors import BadSettings
+from edge_agent.messages import CHANNELS, TEMPLATES, Decoder, is_sensor
+
+DEFAULT_FILE = Path("/etc/edge-agent/edge-agent.toml")
+MAX_BYTES = 65_536
+
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(gt=0)]
+
+
+def _one_name(value: str) -> str:
+    if not is_sensor(value):
+        raise ValueError("expected 1-64 printable characters without / + #")
+    return value
+
+
+def _sensor_topic(value: str) -> str:
+    if value.count("{sensor}") != 1 or value.replace("{sensor}", "").strip("/") == "":
+        raise ValueError("expected a topic with {sensor} in it once")
+    return _plain_topic(value.replace("{sensor}", "s")) and value
+
+
+def _agent_topic(value: str) -> str:
+    if value.count("{agent}") != 1:
+        raise ValueError("expected a topic with {agent} in it once")
+    return _plain_topic(value.replace("{agent}", "a")) and value
+
+
+def _plain_topic(value: str) -> str:
+    if not value or not value.isprintable() or set(value) & set("+#{}") or len(value) > 256:
+        raise ValueError("expected a topic of printable characters without + # or other braces")
+    return value
+
+
+Name = Annotated[str, AfterValidator(_one_name)]
+SensorTopic = Annotated[str, AfterValidator(_sensor_topic)]
+AgentTopic = Annotated[str, AfterValidator(_agent_topic)]
+
+
+class Section(BaseModel):
+    """A table of the file; a misspelt key is an error, not a silence."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Broker(Section):
+    """One MQTT broker and how to be let in."""
+
+    host: str = Field("127.0.0.1", min_length=1)
+    port: int = Field(1883, ge=1, le=65_535)
+    client_id: str | None = Field(None, max_length=128)
+    protocol: Literal["3.1.1", "5"] = "3.1.1"
+    keepalive_s: int = Field(30, ge=5, le=3_600)
+    username: str | None = None
+    password_file: Path | None = None
+    tls: bool = False
+    ca_file: Path | None = None
+    certificate_file: Path | None = None
+    key_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Broker":
+        if self.password_file and not self.username:
+            raise ValueError("expected a username beside password_file")
+        if (self.ca_file or self.certificate_file) and not self.tls:
+            raise ValueError("expected tls = true beside ca_file or certificate_file")
+        if bool(self.certificate_file) != bool(self.key_file):
+            raise ValueError("expected certificate_file and key_file together")
+        return self
+
+
+class Topics(Section):
+    """Templates of the topics; {sensor}, {channel} and {agent} stand for whole words."""
+
+    readings: tuple[str, ...] = Field(TEMPLATES, min_length=1, max_length=16)
+    channels: tuple[Name, ...] = Field(CHANNELS, min_length=2, max_length=16)
+    estimate: SensorTopic = "calibrated/{sensor}/co"
+    model: SensorTopic = "calibrated/{sensor}/model"
+    status: AgentTopic = "agents/{agent}/status"
+    health: AgentTopic = "agents/{agent}/health"
+    request: AgentTopic = "agents/{agent}/request"
+    response: AgentTopic = "agents/{agent}/response"
+
+    @model_validator(mode="after")
+    def _readable(self) -> "Topics":
+        Decoder(self.readings, self.channels)
+        return self
+
+
+class Windows(Section):
+    """How readings become windows."""
+
+    length_s: int = Field(900, ge=60, le=86_400, multiple_of=60)
+    grace_s: float = Field(60, ge=0, le=86_400)
+    future_s: Positive = 300
+    coverage: float = Field(0.75, ge=0, le=1)
+    max_readings: Count = 1_800
+
+
+class Journal(Section):
+    """What is kept on disk, for how long, and how safely."""
+
+    durability: Literal["power-loss", "process-crash"] = "power-loss"
+    commit_ms: Count = 250
+    keep_days: Positive = 30
+    max_mb: Count = 256
+
+
+class Limits(Section):
+    """What the network can make the agent hold."""
+
+    max_sensors: Count = 256
+    max_payload_bytes: Count = 8_192
+    max_pending: Count = 5_000
+
+
+class Health(Section):
+    """How often the agent tells how it is, and what it calls silence."""
+
+    interval_s: Positive = 60
+    silent_s: Positive = 300
+
+
+class Log(Section):
+    """Where words go: JSON under systemd, pretty on a terminal, or as said."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["auto", "json", "pretty"] = "auto"
+
+
+class Settings(BaseSettings):
+    """Everything an operator can set; deploy/edge-agent.toml shows it all."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="EDGE_AGENT_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    agent: Name = Field(default_factory=socket.gethostname)
+    bundles: Path = Path("/etc/edge-agent/bundles")
+    state: Path = Path("/var/lib/edge-agent")
+    broker: Broker = Broker()
+    uplink: Broker | None = None
+    topics: Topics = Topics()
+    windows: Windows = Windows()
+    journal: Journal = Journal()
+    limits: Limits = Limits()
+    health: Health = Health()
+    log: Log = Log()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Variables win over the file, which comes in as arguments."""
+        return env_settings, init_settings
+
+
+def load(file: Path | None = None) -> Settings:
+    """The settings of a file (or the installed one, or none) with the environment's overrides."""
+    file = file or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
+    source = str(file) if file else "settings"
+    try:
+        return Settings(**(_table(file) if file else {}))
+    except ValidationError as error:
+        raise BadSettings(f"{source}: {_first(error)}") from error
+    except SettingsError as error:
+        raise BadSettings(f"environment: {error}; lists are written as JSON") from error
+
+
+def secret(file: Path) -> str:
+    """The first line of a secret file; a bare name is one of systemd's credentials."""
+    directory = os.environ.get("CREDENTIALS_DIRECTORY")
+    path = Path(directory) / file if directory and not file.is_absolute() else file
+    try:
+        return path.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not text"
+        raise BadSettings(f"{path}: {reason}; expected a file with the password in its first line") from error
+
+
+def _table(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as stream:
+            text = stream.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise BadSettings(f"{file}: expected at most {MAX_BYTES} bytes; is this the settings file?")
+        return tomllib.loads(text.decode())
+    except OSError as error:
+        raise BadSettings(f"{file}: {error.strerror}; expected a settings file") from error
+    except ValueError as error:
+        raise BadSettings(f"{file}: {error}; expected TOML") from error
+
+
+def _first(error: ValidationError) -> str:
+    """One line for the first thing that is wrong: the key, what was expected, what was found."""
+    details = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in details["loc"]) or "settings"
+    if details["type"] == "extra_forbidden":
+        return f"{key}: no such setting{_suggestion(details['loc'])}"
+    message = details["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    message = message if message.startswith("expected") else f"expected {message}"
+    found = details["input"]
+    return f"{key}: {message}" + (f", got {found!r:.60}" if isinstance(found, str | int | float) else "")
+
+
+def _suggestion(place: tuple[int | str, ...]) -> str:
+    section: Any = Settings
+    for part in place[:-1]:
+        annotation = section.model_fields[part].annotation
+        section = next(
+            (kind for kind in (annotation, *get_args(annotation)) if hasattr(kind, "model_fields")), None
+        )
+    close = get_close_matches(str(place[-1]), section.model_fields, 1)
+    return f"; did you mean {close[0]}?" if close else f"; known are {', '.join(section.model_fields)}"

@@ -1,0 +1,47 @@
+"""Things that many tests need: a small real model and a seeded source of chance."""
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from edge_agent.model import Interval, Model, Scale
+
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=100)
+settings.load_profile("repeatable")
+
+
+def make_model(sensor: str = "5A2D", support: int = 32, seed: int = 0, **changes: object) -> Model:
+    """A model with every field filled in, as an exporter would; `changes` replace fields."""
+    rng = np.random.default_rng(seed)
+    fields: dict[str, object] = {
+        "sensor": sensor,
+        "gas": "CO",
+        "unit": "ppm",
+        "channels": ("op1", "op2"),
+        "kernel": "matern32",
+        "length_scale": 0.7,
+        "channel_scales": (Scale(231.4, 20.1), Scale(206.1, 11.3)),
+        "auxiliary_scale": Scale(24.3, 6.2),
+        "target_scale": Scale(0.83, 0.41),
+        "support": np.linspace(-2.0, 2.0, support),
+        "coefficients": rng.normal(size=(3, support)) / 10,
+        "trend": np.array([[1.2, 0.1], [-0.7, 0.05], [0.02, 0.01]]),
+        "interval": Interval(0.12, 0.9),
+        "domain": {"op1": (180.0, 300.0), "op2": (170.0, 240.0), "temperature": (8.0, 40.0)},
+        "provenance": {
+            "dataset": "T-W",
+            "n": 2431,
+            "support": support,
+            "r2": 0.971,
+            "from": "2023-10-05",
+            "to": "2023-12-20",
+            "exporter": "respire-edge 0.1.0",
+        },
+    }
+    return Model(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def model() -> Model:
+    """A sound model of sensor 5A2D."""
+    return make_model()
