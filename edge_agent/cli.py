@@ -57,7 +57,8 @@ def check(options: argparse.Namespace) -> int:
             "sensors": {sensor: {"model": model.id, **model.provenance} for sensor, model in models.items()},
         }
     )
-    _say(f"check: settings are valid, {len(models)} bundles are valid")
+    bundles = "1 bundle is" if len(models) == 1 else f"{len(models)} bundles are"
+    _say(f"check: settings are valid, {bundles} valid")
     return DONE
 
 

@@ -83,4 +83,6 @@ def _number(place: str, channel: str, cell: str) -> float:
 
 
 def _reason(error: Exception) -> str:
-    return error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error) or "cut short"
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -219,7 +219,7 @@ def _first(error: ValidationError) -> str:
     if details["type"] == "extra_forbidden":
         return f"{key}: no such setting{_suggestion(details['loc'])}"
     message = details["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    message = message if message.startswith("expected") else f"expected {message}"
+    message = message if "expected" in message else f"expected {message}"
     found = details["input"]
     return f"{key}: {message}" + (f", got {found!r:.60}" if isinstance(found, str | int | float) else "")
 

@@ -1,0 +1,116 @@
+"""The command line as a person meets it: data on stdout, words on stderr, one line for a mistake."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from edge_agent import bundle
+from edge_agent.messages import decode_estimate
+from tests.conftest import make_model
+from tests.test_pipeline import recording
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "edge_agent", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def bundles(tmp_path: Path) -> Path:
+    directory = tmp_path / "bundles"
+    directory.mkdir()
+    (directory / "5A2D.bundle").write_bytes(bundle.encode(make_model()))
+    return directory
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    rows: dict[int, dict[str, float]] = {}
+    for _, channel, at_ms, value in recording(minutes=45):
+        rows.setdefault(at_ms, {})[channel] = value
+    lines = [f"{at_ms},{row['op1']},{row['op2']},{row['temperature']}" for at_ms, row in rows.items()]
+    file = tmp_path / "5A2D.csv"
+    file.write_text("\n".join(["timestamp,op1,op2,temperature", *lines]))
+    return file
+
+
+def test_replay_prints_one_estimate_per_window(bundles: Path, csv: Path) -> None:
+    done = run("replay", "--bundles", bundles, "--sensor", "5A2D", csv)
+    estimates = [decode_estimate(line.encode()) for line in done.stdout.splitlines()]
+    assert [(e.sensor, e.quality, e.minutes["op1"]) for e in estimates] == [("5A2D", 1, 15)] * 3
+    assert done.stderr == "replay: 3 windows from 135 accepted readings\n"
+    assert done.returncode == 0
+
+
+def test_replay_into_a_closed_pipe_is_quiet(bundles: Path, csv: Path) -> None:
+    command = f"{sys.executable} -m edge_agent replay --bundles {bundles} --sensor 5A2D {csv} | true"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert "Traceback" not in done.stderr
+
+
+def test_inspect_prints_a_bundle_as_json(bundles: Path) -> None:
+    done = run("inspect", bundles / "5A2D.bundle")
+    shown = json.loads(done.stdout)
+    assert (shown["sensor"], shown["support"], shown["kernel"]) == ("5A2D", 32, "matern32")
+    assert shown["bytes"] == (bundles / "5A2D.bundle").stat().st_size
+    assert done.returncode == 0
+
+
+def test_check_says_what_would_run(tmp_path: Path, bundles: Path) -> None:
+    config = tmp_path / "edge-agent.toml"
+    config.write_text(f'agent = "van-1"\nbundles = "{bundles}"\n')
+    done = run("check", "--config", config)
+    shown = json.loads(done.stdout)
+    assert (shown["agent"], list(shown["sensors"])) == ("van-1", ["5A2D"])
+    assert done.stderr == "check: settings are valid, 1 bundle is valid\n"
+    assert done.returncode == 0
+
+
+def test_check_of_bad_settings_or_bundles_exits_78(tmp_path: Path, bundles: Path) -> None:
+    config = tmp_path / "edge-agent.toml"
+    config.write_text(f'bundles = "{bundles}"\n[broker]\nport = "x"\n')
+    bad_settings = run("check", "--config", config)
+    config.write_text(f'bundles = "{bundles}"\n')
+    (bundles / "5A2D.bundle").write_bytes(b"cut")
+    bad_bundle = run("check", "--config", config)
+    assert (bad_settings.returncode, bad_bundle.returncode) == (78, 78)
+    assert "broker.port: expected a valid integer" in bad_settings.stderr
+    assert "expected a msgpack map" in bad_bundle.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["replay", "--bundles", "{bundles}", "--sensor", "5A2D", "no.csv"], 1,
+         "edge-agent: no.csv: No such file or directory; expected a CSV file, plain or .gz"),
+        (["replay", "--bundles", "{bundles}", "--sensor", "D3EB", "{csv}"], 1,
+         "edge-agent: {bundles}: expected a bundle for sensor D3EB, got 5A2D; "
+         "make one with: model-export fit --sensor D3EB --out D3EB.bundle …"),
+        (["inspect", "{csv}"], 1,
+         "edge-agent: {csv}: expected a msgpack map, the file is cut or not a bundle; copy it again"),
+        (["inspect", "no.bundle"], 1,
+         "edge-agent: no.bundle: No such file or directory; expected a bundle written by model-export"),
+        (["check", "--config", "no.toml"], 78,
+         "edge-agent: no.toml: No such file or directory; expected a settings file"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_clear_line(
+    bundles: Path, csv: Path, arguments: list[str], code: int, text: str
+) -> None:
+    filled = [argument.format(bundles=bundles, csv=csv) for argument in arguments]
+    done = run(*filled)
+    assert done.stderr == text.format(bundles=bundles, csv=csv) + "\n"
+    assert (done.stdout, done.returncode) == ("", code)
+
+
+def test_a_traceback_only_with_debug(bundles: Path) -> None:
+    assert "Traceback" in run("--debug", "inspect", "no.bundle").stderr
+
+
+def test_usage_errors_exit_2_and_help_shows_an_example() -> None:
+    assert run("replay").returncode == 2
+    assert run().returncode == 2
+    assert "example: edge-agent replay --bundles bundles" in " ".join(run("replay", "--help").stdout.split())

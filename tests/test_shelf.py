@@ -1,0 +1,43 @@
+"""The directory of bundles: one for each sensor, and a clear word when not."""
+
+from pathlib import Path
+
+import pytest
+
+from edge_agent import bundle, shelf
+from edge_agent.errors import BadBundle
+from tests.conftest import make_model
+
+
+def put(directory: Path, name: str, sensor: str) -> None:
+    (directory / name).write_bytes(bundle.encode(make_model(sensor)))
+
+
+def test_each_sensor_gets_its_model_whatever_the_file_is_called(tmp_path: Path) -> None:
+    put(tmp_path, "a.bundle", "5A2D")
+    put(tmp_path, "b.bundle", "5CB6")
+    put(tmp_path, ".half-written.bundle", "D3EB")
+    (tmp_path / "notes.txt").write_text("not a bundle")
+    assert sorted(shelf.load(tmp_path)) == ["5A2D", "5CB6"]
+    assert sorted(shelf.load(tmp_path / "b.bundle")) == ["5CB6"]
+
+
+def test_two_bundles_for_one_sensor_are_refused(tmp_path: Path) -> None:
+    put(tmp_path, "a.bundle", "5A2D")
+    put(tmp_path, "b.bundle", "5A2D")
+    with pytest.raises(
+        BadBundle, match=r"expected one bundle for sensor 5A2D, got a\.bundle and b\.bundle; remove one"
+    ):
+        shelf.load(tmp_path)
+
+
+def test_a_directory_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(BadBundle, match=r"No such file or directory; expected a directory of \.bundle files"):
+        shelf.load(tmp_path / "none")
+
+
+def test_a_giant_file_is_not_read_whole(tmp_path: Path) -> None:
+    with (tmp_path / "giant.bundle").open("wb") as file:
+        file.truncate(10**10)
+    with pytest.raises(BadBundle, match="expected at most 1048576 bytes"):
+        shelf.load(tmp_path)
