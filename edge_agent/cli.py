@@ -37,13 +37,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return CONFIGURATION if isinstance(error, BadSettings) else FAILED
 
 
+def run(options: argparse.Namespace) -> int:
+    """Run the agent until it is told to stop."""
+    from edge_agent import agent, log  # noqa: PLC0415 - paho and pydantic take 0.2 s that other commands need not wait
+    from edge_agent import settings as configuration  # noqa: PLC0415
+
+    settings = configuration.load(options.config)
+    log.configure(settings.log.level, settings.log.format)
+    try:
+        agent.run(settings)
+    except BadBundle as error:
+        raise BadSettings(str(error)) from error
+    return DONE
+
+
+def status(options: argparse.Namespace) -> int:
+    """Print the newest health that the agent has written to its journal."""
+    from edge_agent import settings as configuration  # noqa: PLC0415
+    from edge_agent.journal import newest_health  # noqa: PLC0415
+
+    print(newest_health(configuration.load(options.config).state))
+    return DONE
+
+
 def check(options: argparse.Namespace) -> int:
     """Validate settings and bundles, and print what would run."""
     from edge_agent import settings as configuration  # noqa: PLC0415 - 0.2 s that other commands need not wait
 
     settings = configuration.load(options.config)
     try:
-        models = shelf.load(settings.bundles)
+        models = shelf.Shelf(settings.bundles).models
     except BadBundle as error:
         raise BadSettings(str(error)) from error
     _print_json(
@@ -99,7 +122,7 @@ def inspect(options: argparse.Namespace) -> int:
 
 
 def _model_of(sensor: str, bundles: Path) -> Model:
-    models = shelf.load(bundles)
+    models = shelf.Shelf(bundles).models
     if sensor not in models:
         found = ", ".join(models) or "none"
         raise BadBundle(
@@ -127,10 +150,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--debug", action="store_true", help="show a traceback when something fails")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    command = _command(commands, check, "edge-agent check --config edge-agent.toml")
-    command.add_argument(
-        "--config", type=Path, metavar="FILE", help="settings, default /etc/edge-agent/edge-agent.toml"
-    )
+    for function in (run, status, check):
+        command = _command(commands, function, f"edge-agent {function.__name__} --config edge-agent.toml")
+        help_ = "settings, default /etc/edge-agent/edge-agent.toml"
+        command.add_argument("--config", type=Path, metavar="FILE", help=help_)
 
     command = _command(commands, replay, "edge-agent replay --bundles bundles --sensor 5A2D 5A2D.csv.gz")
     command.add_argument(

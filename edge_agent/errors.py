@@ -23,3 +23,11 @@ class BadSettings(RespireError):
 
 class BadRecording(RespireError):
     """A recording that cannot be read as tidy data."""
+
+
+class JournalUnavailable(RespireError):
+    """The disk does not take what it is given; nothing is acknowledged until it does."""
+
+
+class JournalCorrupt(RespireError):
+    """The journal's file is damaged; it is set aside and a new one begun."""

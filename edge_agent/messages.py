@@ -16,6 +16,7 @@ TEMPLATES = ("sensors/{sensor}/{channel}", "sensors/{sensor}")
 
 LIMIT = 1e15  # beyond any electrode or thermometer, and sums of such values stay finite
 LAST_MS = 4_102_444_800_000  # the year 2100
+UNSTAMPED = -1  # the at_ms of readings that brought none, for callers who stamp them later
 EPOCH_SECONDS_BELOW = 1e11  # as seconds that is the year 5138, as milliseconds 1973: no stamp is both
 MAX_TOPICS_REMEMBERED = 4_096
 
@@ -79,7 +80,7 @@ class Decoder:
         self._patterns = [_pattern(template) for template in templates]
         self._sources: dict[str, tuple[str, str | None]] = {}
 
-    def decode(self, topic: str, payload: bytes, arrived_ms: int) -> list[Reading]:
+    def decode(self, topic: str, payload: bytes, arrived_ms: int = UNSTAMPED) -> list[Reading]:
         """The readings in one message; without a stamp they take their arrival time."""
         sensor, channel = self._sources.get(topic) or self._source(topic)
         if len(payload) > self.max_bytes:

@@ -113,7 +113,8 @@ class Journal(Section):
     """What is kept on disk, for how long, and how safely."""
 
     durability: Literal["power-loss", "process-crash"] = "power-loss"
-    commit_ms: Count = 250
+    commit_ms: Count = 1_000
+    commit_messages: Count = 20
     keep_days: Positive = 30
     max_mb: Count = 256
 
@@ -154,6 +155,7 @@ class Settings(BaseSettings):
     agent: Name = Field(default_factory=socket.gethostname)
     bundles: Path = Path("/etc/edge-agent/bundles")
     state: Path = Path("/var/lib/edge-agent")
+    clock: Literal["kernel", "trusted"] = "kernel"
     broker: Broker = Broker()
     uplink: Broker | None = None
     topics: Topics = Topics()

@@ -1,7 +1,8 @@
 """The directory of bundles on this gateway, one for each sensor."""
 
-from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from edge_agent import bundle
 from edge_agent.errors import BadBundle
@@ -9,32 +10,61 @@ from edge_agent.model import Model
 
 SUFFIX = ".bundle"
 
-
-def load(path: Path) -> dict[str, Model]:
-    """The model of every sensor that has a bundle in a directory (or in one file); a bad one stops it."""
-    models: dict[str, Model] = {}
-    files: dict[str, Path] = {}
-    for file in listed(path):
-        model = read(file)
-        if model.sensor in models:
-            others = f"{files[model.sensor].name} and {file.name}"
-            raise BadBundle(
-                f"{path}: expected one bundle for sensor {model.sensor}, got {others}; remove one"
-            )
-        models[model.sensor], files[model.sensor] = model, file
-    return models
+Stamp = tuple[int, int, int]  # a file's time, size and inode
 
 
-def listed(path: Path) -> list[Path]:
-    """The bundle files of a directory, by name."""
-    try:
-        return [path] if path.is_file() else sorted(_bundles(path))
-    except OSError as error:
-        raise BadBundle(f"{path}: {error.strerror}; expected a directory of {SUFFIX} files") from error
+class News(NamedTuple):
+    """What became of one file since last looked; `problem` where it was refused."""
+
+    file: Path
+    sensor: str | None
+    model: Model | None
+    problem: str | None = None
 
 
-def _bundles(directory: Path) -> Iterator[Path]:
-    return (file for file in directory.iterdir() if file.suffix == SUFFIX and not file.name.startswith("."))
+class Shelf:
+    """The models of a directory (or of one file); a bad bundle never replaces a good one."""
+
+    def __init__(self, path: Path) -> None:
+        """Load everything; here a bad bundle is an error, because somebody is watching."""
+        self._path = path
+        self._stamps: dict[Path, Stamp] = {}
+        self._models: dict[Path, Model] = {}
+        for news in self.refresh():
+            if news.problem:
+                raise BadBundle(news.problem)
+
+    @property
+    def models(self) -> dict[str, Model]:
+        """The model of every sensor that has a bundle."""
+        return {model.sensor: model for model in self._models.values()}
+
+    def refresh(self) -> list[News]:
+        """Take in files that are new or altered, and let go of those that are gone."""
+        found = _stamps(self._path)
+        gone = [News(file, model.sensor, None) for file, model in self._models.items() if file not in found]
+        for news in gone:
+            del self._models[news.file]
+        changed = [file for file, stamp in found.items() if self._stamps.get(file) != stamp]
+        self._stamps = found
+        return gone + [self._take(file) for file in changed]
+
+    def _take(self, file: Path) -> News:
+        try:
+            model = read(file)
+            self._refuse_second(file, model.sensor)
+        except BadBundle as error:
+            return News(file, None, None, str(error))
+        self._models[file] = model
+        return News(file, model.sensor, model)
+
+    def _refuse_second(self, file: Path, sensor: str) -> None:
+        for other, model in self._models.items():
+            if model.sensor == sensor and other != file:
+                both = f"{other.name} and {file.name}"
+                raise BadBundle(
+                    f"{self._path}: expected one bundle for sensor {sensor}, got {both}; remove one"
+                )
 
 
 def read(file: Path) -> Model:
@@ -45,3 +75,18 @@ def read(file: Path) -> Model:
     except OSError as error:
         raise BadBundle(f"{file}: {error.strerror}; expected a bundle written by model-export") from error
     return bundle.decode(data, str(file))
+
+
+def _stamps(path: Path) -> dict[Path, Stamp]:
+    """The bundle files by name; hidden ones are being written."""
+    try:
+        files = [path] if path.is_file() else sorted(path.iterdir())
+    except OSError as error:
+        raise BadBundle(f"{path}: {error.strerror}; expected a directory of {SUFFIX} files") from error
+    stamps = {}
+    for file in files:
+        if file == path or (file.suffix == SUFFIX and not file.name.startswith(".")):
+            with suppress(FileNotFoundError):
+                stat = file.stat()
+                stamps[file] = stat.st_mtime_ns, stat.st_size, stat.st_ino
+    return stamps

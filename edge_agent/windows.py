@@ -1,10 +1,10 @@
 """Clock-aligned windows of readings, as a pure machine that is told the time."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import fsum
+from math import fsum, inf
 
 from edge_agent.messages import Reading
 
@@ -87,6 +87,8 @@ class Windows:
         self.future_ms = future_ms
         self.max_readings = max_readings
         self.counts: Counter[Outcome] = Counter()
+        self._ripe: set[str] = set()  # sensors whose event time has passed an open window
+        self._wake_from_ms: float = inf  # no window closes by the wall clock before this
         self._sensors: dict[str, _Sensor] = {}
 
     def __contains__(self, sensor: str) -> bool:
@@ -111,7 +113,11 @@ class Windows:
         start_ms = at_ms - at_ms % self.length_ms
         if start_ms < sensor.horizon_ms:
             return Outcome.LATE
-        held = sensor.open.setdefault(start_ms, {}).setdefault(channel, {})
+        channels = sensor.open.get(start_ms)
+        if channels is None:
+            channels = sensor.open[start_ms] = {}
+            self._wake_from_ms = min(self._wake_from_ms, start_ms + self.length_ms + self.grace_ms)
+        held = channels.setdefault(channel, {})
         if at_ms in held:
             return Outcome.DUPLICATE
         if len(held) >= self.max_readings:
@@ -119,18 +125,20 @@ class Windows:
         held[at_ms] = value
         sensor.arrived_ms = now_ms
         passed_ms = at_ms - self.grace_ms
-        sensor.horizon_ms = max(sensor.horizon_ms, passed_ms - passed_ms % self.length_ms)
+        horizon_ms = passed_ms - passed_ms % self.length_ms
+        if horizon_ms > sensor.horizon_ms:
+            sensor.horizon_ms = horizon_ms
+            self._ripe.add(name)
         return Outcome.ACCEPTED
 
     def close(self, now_ms: int | None = None) -> list[Window]:
         """The windows that are due, oldest first within a sensor; by event time alone without now_ms."""
-        due = []
-        for name, sensor in self._sensors.items():
-            for start_ms in sorted(sensor.open):
-                quiet = now_ms is not None and now_ms >= self._wake_ms(sensor, start_ms)
-                if start_ms >= sensor.horizon_ms and not quiet:
-                    break
-                due.append(self._pop(name, sensor, start_ms))
+        by_wall = now_ms is not None and now_ms >= self._wake_from_ms
+        names = list(self._sensors) if by_wall else sorted(self._ripe)
+        due = [window for name in names for window in self._due(name, now_ms)]
+        self._ripe.clear()
+        if by_wall:
+            self._wake_from_ms = self.next_wake_ms() or inf
         return due
 
     def close_all(self) -> list[Window]:
@@ -150,6 +158,19 @@ class Windows:
         """Take up after a restart: windows that start before `closed_until_ms` were closed already."""
         state = self._sensors.setdefault(sensor, _Sensor())
         state.horizon_ms = max(state.horizon_ms, closed_until_ms)
+
+    def wait(self, until_ms: int) -> None:
+        """Let the wall clock close nothing before this: readings may be on their way after an outage."""
+        for sensor in self._sensors.values():
+            sensor.arrived_ms = max(sensor.arrived_ms, until_ms - self.grace_ms)
+
+    def _due(self, name: str, now_ms: int | None) -> Iterator[Window]:
+        sensor = self._sensors[name]
+        for start_ms in sorted(sensor.open):
+            quiet = now_ms is not None and now_ms >= self._wake_ms(sensor, start_ms)
+            if start_ms >= sensor.horizon_ms and not quiet:
+                break
+            yield self._pop(name, sensor, start_ms)
 
     def _wake_ms(self, sensor: _Sensor, start_ms: int) -> int:
         return max(start_ms + self.length_ms, sensor.arrived_ms) + self.grace_ms

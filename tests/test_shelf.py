@@ -18,8 +18,8 @@ def test_each_sensor_gets_its_model_whatever_the_file_is_called(tmp_path: Path) 
     put(tmp_path, "b.bundle", "5CB6")
     put(tmp_path, ".half-written.bundle", "D3EB")
     (tmp_path / "notes.txt").write_text("not a bundle")
-    assert sorted(shelf.load(tmp_path)) == ["5A2D", "5CB6"]
-    assert sorted(shelf.load(tmp_path / "b.bundle")) == ["5CB6"]
+    assert sorted(shelf.Shelf(tmp_path).models) == ["5A2D", "5CB6"]
+    assert sorted(shelf.Shelf(tmp_path / "b.bundle").models) == ["5CB6"]
 
 
 def test_two_bundles_for_one_sensor_are_refused(tmp_path: Path) -> None:
@@ -28,16 +28,38 @@ def test_two_bundles_for_one_sensor_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         BadBundle, match=r"expected one bundle for sensor 5A2D, got a\.bundle and b\.bundle; remove one"
     ):
-        shelf.load(tmp_path)
+        shelf.Shelf(tmp_path)
 
 
 def test_a_directory_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadBundle, match=r"No such file or directory; expected a directory of \.bundle files"):
-        shelf.load(tmp_path / "none")
+        shelf.Shelf(tmp_path / "none")
 
 
 def test_a_giant_file_is_not_read_whole(tmp_path: Path) -> None:
     with (tmp_path / "giant.bundle").open("wb") as file:
         file.truncate(10**10)
     with pytest.raises(BadBundle, match="expected at most 1048576 bytes"):
-        shelf.load(tmp_path)
+        shelf.Shelf(tmp_path)
+
+
+def test_changes_are_taken_in_and_a_bad_bundle_never_replaces_a_good_one(tmp_path: Path) -> None:
+    put(tmp_path, "a.bundle", "5A2D")
+    shelf_ = shelf.Shelf(tmp_path)
+    before = shelf_.models["5A2D"]
+    assert shelf_.refresh() == []
+
+    (tmp_path / "a.bundle").write_bytes(b"cut")
+    [refused] = shelf_.refresh()
+    assert "expected a msgpack map" in (refused.problem or "")
+    assert shelf_.models == {"5A2D": before}
+    assert shelf_.refresh() == []
+
+    (tmp_path / "a.bundle").write_bytes(bundle.encode(make_model("5A2D", seed=1)))
+    put(tmp_path, "b.bundle", "5CB6")
+    assert [(news.sensor, news.problem) for news in shelf_.refresh()] == [("5A2D", None), ("5CB6", None)]
+    assert shelf_.models["5A2D"].id != before.id
+
+    (tmp_path / "b.bundle").unlink()
+    assert [(news.sensor, news.model) for news in shelf_.refresh()] == [("5CB6", None)]
+    assert list(shelf_.models) == ["5A2D"]

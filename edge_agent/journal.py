@@ -1,0 +1,342 @@
+"""The agent's disk: readings before they are acknowledged, estimates until they are delivered.
+
+One SQLite file. Readings come in batches, one row each, because a row for each reading would wear out an
+SD card; a batch and the estimates it closed are one transaction.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import msgpack  # type: ignore[import-untyped]
+
+from edge_agent.errors import JournalCorrupt, JournalUnavailable
+from edge_agent.messages import Estimate, Reading, encode_estimate
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS batch (
+    id INTEGER PRIMARY KEY, arrived_ms INTEGER NOT NULL, readings BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS sensor (
+    name TEXT PRIMARY KEY, closed_until_ms INTEGER NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS estimate (
+    id INTEGER PRIMARY KEY, sensor TEXT NOT NULL, start_ms INTEGER NOT NULL, closed_ms INTEGER NOT NULL,
+    payload BLOB NOT NULL, waiting INTEGER NOT NULL DEFAULT 1);
+CREATE INDEX IF NOT EXISTS estimate_of_sensor ON estimate (sensor, start_ms);
+CREATE INDEX IF NOT EXISTS outbox ON estimate (id) WHERE waiting = 1;
+CREATE TABLE IF NOT EXISTS held (boot TEXT NOT NULL, readings BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+"""
+SYNCHRONOUS = {"power-loss": "FULL", "process-crash": "NORMAL"}
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+UNAVAILABLE = (
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_READONLY",
+    "SQLITE_CANTOPEN",
+    "SQLITE_BUSY",
+    "SQLITE_LOCKED",
+)
+STRIDE_MS = 10_000  # how finely we remember which batches hold open windows
+TRIM_ROWS = 500  # deleted in one go, so that trimming never holds up the loop
+
+
+class Outgoing(NamedTuple):
+    """An estimate that waits to be delivered."""
+
+    id: int
+    sensor: str
+    start_ms: int
+    payload: bytes
+
+
+class Stride(NamedTuple):
+    """The windows that the batches from `first_batch` on belong to, for about ten seconds."""
+
+    first_batch: int
+    began_ms: int
+    windows: set[tuple[str, int]]
+
+
+Trace = tuple[int, str, str, float]  # mid, sensor, channel, value: see intake
+
+
+@dataclass(slots=True)
+class Change:
+    """What becomes durable together: readings and what they closed, or what was delivered."""
+
+    readings: list[Reading] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    held: list[Reading] = field(default_factory=list)  # stamped with time since `boot`
+    boot: str = ""
+    released: bool = False  # whether everything held before has got its real stamp in `readings`
+    estimates: list[Estimate] = field(default_factory=list)
+    delivered: list[int] = field(default_factory=list)
+    facts: dict[str, str | int] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.readings or self.held or self.released or self.estimates or self.delivered or self.facts
+        )
+
+
+class Journal:
+    """Readings, estimates and sequence numbers that survive a crash or a power cut."""
+
+    def __init__(
+        self,
+        path: Path,
+        window_ms: int,
+        durability: str = "power-loss",
+        sensors: Sequence[tuple[str, int, int]] = (),
+    ) -> None:
+        self.path = path
+        self._window_ms = window_ms
+        self._strides: list[Stride] = []
+        with _trouble(path):
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+            self._db.executescript(
+                f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {SYNCHRONOUS[durability]};"
+            )
+            self._db.executescript(SCHEMA)
+            self._db.executemany("INSERT OR IGNORE INTO sensor VALUES (?, ?, ?)", sensors)
+            self._sensors = {
+                name: (closed_ms, seq) for name, closed_ms, seq in self._db.execute("SELECT * FROM sensor")
+            }
+            self._next_batch = self._one("SELECT ifnull(max(id), 0) + 1 FROM batch")
+            self._next_estimate = self._one("SELECT ifnull(max(id), 0) + 1 FROM estimate")
+            self.dropped = self._one("SELECT ifnull((SELECT value FROM fact WHERE name = 'dropped'), 0)")
+
+    def closed_until(self) -> dict[str, int]:
+        """For each sensor, the start of the first window that is not closed yet."""
+        return {name: closed_ms for name, (closed_ms, _) in self._sensors.items()}
+
+    def rebuild(self) -> Iterator[tuple[list[Reading], list[Trace]]]:
+        """The batches from which open windows are rebuilt, in the order they were accepted."""
+        first = "SELECT ifnull((SELECT value FROM fact WHERE name = 'rebuild_from'), 0)"
+        with _trouble(self.path):
+            for id_, arrived_ms, blob in self._db.execute(f"SELECT * FROM batch WHERE id >= ({first})"):  # noqa: S608
+                readings, traces = _unpack(blob)
+                self._remember(id_, arrived_ms, readings)
+                yield readings, traces
+
+    def held(self, boot: str) -> tuple[list[Reading], list[Trace], int]:
+        """Readings stamped with time since this boot, and how many of other boots nobody can stamp."""
+        with _trouble(self.path):
+            rows = [(of, *_unpack(blob)) for of, blob in self._db.execute("SELECT boot, readings FROM held")]
+        kept = [reading for of, readings, _ in rows if of == boot for reading in readings]
+        traces = [trace for of, _, traces in rows if of == boot for trace in traces]
+        return kept, traces, sum(len(readings) for of, readings, _ in rows if of != boot)
+
+    def commit(self, change: "Change", now_ms: int) -> list[Outgoing]:
+        """Make all of a change durable at once; estimates get their sequence numbers here."""
+        sensors, outgoing = self._numbered(change.estimates)
+        with self._transaction() as db:
+            if change.readings:
+                blob = msgpack.packb((change.readings, change.traces))
+                db.execute("INSERT INTO batch VALUES (?, ?, ?)", (self._next_batch, now_ms, blob))
+            if outgoing:
+                self._insert(outgoing, sensors, now_ms)
+            if change.released:
+                db.execute("DELETE FROM held")
+            if change.held:
+                db.execute(
+                    "INSERT INTO held VALUES (?, ?)",
+                    (change.boot, msgpack.packb((change.held, change.traces))),
+                )
+            db.executemany(
+                "UPDATE estimate SET waiting = 0 WHERE id = ?", ((id_,) for id_ in change.delivered)
+            )
+            db.executemany("INSERT OR REPLACE INTO fact VALUES (?, ?)", change.facts.items())
+        self._sensors = sensors
+        self._next_estimate += len(outgoing)
+        if change.readings:
+            self._remember(self._next_batch, now_ms, change.readings)
+            self._next_batch += 1
+        self._forget()
+        return outgoing
+
+    def _insert(self, outgoing: list[Outgoing], sensors: dict[str, tuple[int, int]], now_ms: int) -> None:
+        rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload) for each in outgoing)
+        self._db.executemany("INSERT INTO estimate VALUES (?, ?, ?, ?, ?, 1)", rows)
+        rebuild_from = self._rebuild_from(sensors, self._next_batch)
+        self._db.execute("INSERT OR REPLACE INTO fact VALUES ('rebuild_from', ?)", (rebuild_from,))
+        states = ((name, *sensors[name]) for name in {each.sensor for each in outgoing})
+        self._db.executemany("INSERT OR REPLACE INTO sensor VALUES (?, ?, ?)", states)
+
+    def waiting(self, after: int, most: int) -> list[Outgoing]:
+        """The oldest estimates that are not delivered, behind number `after`."""
+        columns = "SELECT id, sensor, start_ms, payload FROM estimate"
+        query = f"{columns} WHERE waiting = 1 AND id > ? ORDER BY id LIMIT ?"
+        with _trouble(self.path):
+            return [Outgoing(*row) for row in self._db.execute(query, (after, most))]
+
+    def outbox(self) -> tuple[int, int | None]:
+        """How many estimates wait, and since when the oldest does."""
+        with _trouble(self.path):
+            depth, oldest_ms = self._db.execute(
+                "SELECT count(*), min(closed_ms) FROM estimate WHERE waiting = 1"
+            ).fetchone()
+        return depth, oldest_ms
+
+    def history(self, sensor: str, last: int) -> list[bytes]:
+        """The payloads of a sensor's last estimates, oldest first."""
+        query = "SELECT payload FROM estimate WHERE sensor = ? ORDER BY start_ms DESC LIMIT ?"
+        with _trouble(self.path):
+            return [payload for (payload,) in self._db.execute(query, (sensor, last))][::-1]
+
+    def newest(self) -> list[Outgoing]:
+        """The newest estimate of each sensor."""
+        query = "SELECT id, sensor, max(start_ms), payload FROM estimate GROUP BY sensor"
+        with _trouble(self.path):
+            return [Outgoing(*row) for row in self._db.execute(query)]
+
+    def size_bytes(self) -> int:
+        """What the journal's content takes on disk, without pages that are free again."""
+        with _trouble(self.path):
+            used = self._one(
+                "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count"
+            )
+            return used * self._one("PRAGMA page_size")
+
+    def trim(self, keep_after_ms: int, max_bytes: int) -> int:
+        """Forget what is too old, then what is too much; returns how many waiting estimates were dropped.
+
+        Readings of closed windows go first, then delivered estimates, and only then undelivered ones.
+        """
+        first_open = self._strides[0].first_batch if self._strides else self._next_batch
+        with self._transaction() as db:
+            db.execute("DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, first_open))
+            db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
+        for table, condition in (("batch", f"id < {first_open}"), ("estimate", "waiting = 0")):
+            while self.size_bytes() > max_bytes and self._delete_oldest(table, condition):
+                pass
+        dropped = 0
+        while self.size_bytes() > max_bytes and (rows := self._delete_oldest("estimate", "waiting = 1")):
+            dropped += rows
+        if dropped:
+            self.dropped += dropped
+            self.commit(Change(facts={"dropped": self.dropped}), keep_after_ms)
+        return dropped
+
+    def close(self) -> None:
+        """Fold the write-ahead log into the file and let go of it."""
+        self._db.close()
+
+    def _numbered(self, estimates: Sequence[Estimate]) -> tuple[dict[str, tuple[int, int]], list[Outgoing]]:
+        """Sequence numbers for estimates; the state they lead to is taken on only after the commit."""
+        sensors, outgoing = dict(self._sensors), []
+        for id_, estimate in enumerate(estimates, self._next_estimate):
+            closed_ms, seq = sensors.get(estimate.sensor, (0, 0))
+            sensors[estimate.sensor] = max(closed_ms, estimate.end_ms), seq + 1
+            payload = encode_estimate(replace(estimate, seq=seq + 1))
+            outgoing.append(Outgoing(id_, estimate.sensor, estimate.start_ms, payload))
+        return sensors, outgoing
+
+    def _remember(self, batch: int, now_ms: int, readings: Sequence[Reading]) -> None:
+        if not self._strides or now_ms - self._strides[-1].began_ms >= STRIDE_MS:
+            self._strides.append(Stride(batch, now_ms, set()))
+        length_ms = self._window_ms
+        self._strides[-1].windows.update((r.sensor, r.at_ms - r.at_ms % length_ms) for r in readings)
+
+    def _rebuild_from(self, sensors: dict[str, tuple[int, int]], next_batch: int) -> int:
+        """The first batch that may hold a reading of a window still open."""
+        return next((s.first_batch for s in self._strides if not _closed(s, sensors)), next_batch)
+
+    def _forget(self) -> None:
+        done = 0
+        for stride in islice(self._strides, len(self._strides) - 1):
+            if not _closed(stride, self._sensors):
+                break
+            done += 1
+        del self._strides[:done]
+
+    def _delete_oldest(self, table: str, condition: str) -> int:
+        oldest = f"SELECT id FROM {table} WHERE {condition} ORDER BY id LIMIT {TRIM_ROWS}"  # noqa: S608
+        with self._transaction() as db:
+            return db.execute(f"DELETE FROM {table} WHERE id IN ({oldest})").rowcount  # noqa: S608
+
+    def _one(self, query: str) -> int:
+        return int(self._db.execute(query).fetchone()[0])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with _trouble(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+
+def _unpack(blob: bytes) -> tuple[list[Reading], list[Trace]]:
+    readings, traces = msgpack.unpackb(blob)
+    return [Reading(*each) for each in readings], [tuple(each) for each in traces]
+
+
+def _closed(stride: Stride, sensors: dict[str, tuple[int, int]]) -> bool:
+    return all(start_ms < sensors.get(sensor, (0, 0))[0] for sensor, start_ms in stride.windows)
+
+
+@contextmanager
+def _trouble(path: Path) -> Iterator[None]:
+    """SQLite's failures in our words: a damaged file, or a disk that does not take it."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        name = getattr(error, "sqlite_errorname", "")
+        if name.startswith(DAMAGED):
+            raise JournalCorrupt(f"{path}: {error}") from error
+        if name.startswith(UNAVAILABLE):
+            raise JournalUnavailable(f"{path}: {error}; is the disk full or read-only?") from error
+        raise
+
+
+def open_journal(
+    directory: Path, window_ms: int, durability: str, now_ms: int
+) -> tuple[Journal, Path | None]:
+    """The journal of a state directory; a damaged one is set aside and a new one begun."""
+    path = directory / "journal.db"
+    try:
+        journal = Journal(path, window_ms, durability)
+    except JournalCorrupt:
+        aside = set_aside(path, now_ms)
+        return Journal(path, window_ms, durability, _salvage(aside)), aside
+    return journal, None
+
+
+def set_aside(path: Path, now_ms: int) -> Path:
+    """Rename a damaged journal and its log files, so that somebody can look at them."""
+    aside = path.with_name(f"{path.name}.corrupt-{now_ms}")
+    for suffix in ("", "-wal", "-shm"):
+        file = path.with_name(path.name + suffix)
+        if file.exists():
+            file.rename(aside.with_name(aside.name + suffix))
+    return aside
+
+
+def _salvage(aside: Path) -> list[tuple[str, int, int]]:
+    """Sequence numbers from a damaged journal where they can still be read, so that consumers see no fall."""
+    try:
+        with closing(sqlite3.connect(aside)) as db:
+            return db.execute("SELECT name, closed_until_ms, seq FROM sensor").fetchall()
+    except sqlite3.DatabaseError:
+        return []
+
+
+def newest_health(directory: Path) -> str:
+    """The health record that an agent has noted, running or not."""
+    path = directory / "journal.db"
+    if not path.is_file():
+        raise JournalUnavailable(f"{path}: no such file; expected the journal of an agent that has run")
+    with _trouble(path), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        row = db.execute("SELECT value FROM fact WHERE name = 'health'").fetchone()
+    if row is None:
+        raise JournalUnavailable(f"{path}: no health yet; ask again in a minute")
+    return str(row[0])

@@ -1,0 +1,213 @@
+"""Connections to brokers: the only paho import, and the only queue between its threads and our loop."""
+
+import random
+import ssl
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+from paho.mqtt.client import Client, ConnectFlags, MQTTMessage, MQTTv5, MQTTv311
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+SESSION_EXPIRY_S = 30 * 86_400  # how long a broker of MQTT 5 keeps what an absent van has not read
+CROWDED_PAUSE_S = 0.005
+
+
+class Message(NamedTuple):
+    """One publication as it came, with what it takes to acknowledge it."""
+
+    topic: str
+    payload: bytes
+    qos: int
+    mid: int
+    dup: bool
+    epoch: int
+    arrived_ms: int  # on the clock that never steps
+
+
+class Connected(NamedTuple):
+    """The broker let us in; `resumed` says whether it had kept our session."""
+
+    resumed: bool
+
+
+class Disconnected(NamedTuple):
+    """The broker is away, or did not let us in."""
+
+    reason: str
+    refused: bool
+
+
+class Woken(NamedTuple):
+    """Nothing came; somebody wants the loop to look around."""
+
+
+class Published(NamedTuple):
+    """The broker has acknowledged one of our publications."""
+
+    mid: int
+
+
+Event = Message | Connected | Disconnected | Published | Woken
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a broker is and how to be let in; the password is resolved just before use."""
+
+    host: str
+    port: int
+    client_id: str
+    version: str = "3.1.1"
+    keepalive_s: int = 30
+    username: str | None = None
+    password: Callable[[], str | None] = lambda: None
+    tls: ssl.SSLContext | None = None
+    max_packet_bytes: int = 262_144
+
+
+class Inbox:
+    """The one queue: every connection's events, in order, bounded by making the network wait."""
+
+    def __init__(self, max_pending: int = 5_000) -> None:
+        self._queue: SimpleQueue[tuple[Connection | None, Event]] = SimpleQueue()
+        self._max_pending = max_pending
+
+    def wake(self) -> None:
+        """Make `receive` return; safe in a signal handler."""
+        self._queue.put((None, Woken()))
+
+    def put(self, connection: "Connection", event: Event) -> None:
+        """Called on a network thread; waiting here stops its reading, so that the broker holds the rest."""
+        while self._queue.qsize() >= self._max_pending:
+            time.sleep(CROWDED_PAUSE_S)
+        self._queue.put((connection, event))
+
+    def receive(self, timeout_s: float, most: int) -> list[tuple["Connection | None", Event]]:
+        """What has come, at most so many, after waiting up to timeout_s for the first of it."""
+        events: list[tuple[Connection | None, Event]] = []
+        try:
+            events.append(self._queue.get(timeout=max(timeout_s, 0.0)))
+            while len(events) < most:
+                events.append(self._queue.get_nowait())
+        except Empty:
+            pass
+        return events
+
+
+class Connection:
+    """One session with one broker, kept up for ever; paho reconnects, we subscribe again each time."""
+
+    def __init__(
+        self, address: Address, will: tuple[str, bytes], inbox: Inbox, elapsed_ms: Callable[[], int]
+    ) -> None:
+        self.address = address
+        self.connected = False
+        self.epoch = 0
+        self._inbox = inbox
+        self._elapsed_ms = elapsed_ms
+        self._filters: list[tuple[str, int]] = []
+        self._client = _client(address)
+        self._client.will_set(*will, qos=1, retain=True)
+        self._client.on_connect = self._on_connect
+        self._client.on_connect_fail = self._on_connect_fail
+        self._client.on_disconnect = self._on_disconnect
+        self._client.on_message = self._on_message
+        self._client.on_publish = self._on_publish
+
+    def start(self, filters: Iterable[str]) -> None:
+        """Begin to connect, whether or not the broker is there."""
+        self._filters = [(each, 1) for each in filters]
+        self._client.username_pw_set(self.address.username, self.address.password())
+        self._client.connect_async(
+            self.address.host, self.address.port, self.address.keepalive_s, **_session(self.address)
+        )
+        self._client.loop_start()
+
+    def ack(self, messages: Iterable[Message]) -> None:
+        """Tell the broker that these are safe; what came on an earlier connection comes again by itself."""
+        for message in messages:
+            if message.qos and message.epoch == self.epoch:
+                self._client.ack(message.mid, message.qos)
+
+    def publish(self, topic: str, payload: bytes, qos: int = 1, retain: bool = False) -> int:
+        """Hand a publication to paho; its number comes back in a Published event."""
+        return self._client.publish(topic, payload, qos, retain).mid
+
+    def stop(self) -> None:
+        """Leave politely; paho's thread is given a moment to send what it holds."""
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def _on_connect(
+        self, client: Client, _data: Any, flags: ConnectFlags, code: ReasonCode, _properties: Any
+    ) -> None:
+        if code.is_failure:
+            self._inbox.put(self, Disconnected(str(code), refused=True))
+            return
+        self.epoch += 1
+        self.connected = True
+        if self._filters:
+            client.subscribe(self._filters)
+        self._inbox.put(self, Connected(flags.session_present))
+
+    def _on_connect_fail(self, _client: Client, _data: Any) -> None:
+        self._inbox.put(self, Disconnected("no answer", refused=False))
+
+    def _on_disconnect(
+        self, _client: Client, _data: Any, _flags: Any, code: ReasonCode, _properties: Any
+    ) -> None:
+        if self.connected:
+            self.connected = False
+            self._inbox.put(self, Disconnected(str(code), refused=False))
+
+    def _on_message(self, _client: Client, _data: Any, message: MQTTMessage) -> None:
+        try:
+            topic = message.topic
+        except UnicodeDecodeError:
+            topic = ""  # a hostile topic; refused like any other that fits no template
+        self._inbox.put(
+            self,
+            Message(
+                topic,
+                bytes(message.payload),
+                message.qos,
+                message.mid,
+                message.dup,
+                self.epoch,
+                self._elapsed_ms(),
+            ),
+        )
+
+    def _on_publish(self, _client: Client, _data: Any, mid: int, _code: ReasonCode, _properties: Any) -> None:
+        self._inbox.put(self, Published(mid))
+
+
+def _client(address: Address) -> Client:
+    five = address.version == "5"
+    client = Client(
+        CallbackAPIVersion.VERSION2,
+        client_id=address.client_id,
+        clean_session=None if five else False,
+        protocol=MQTTv5 if five else MQTTv311,
+        manual_ack=True,
+    )
+    client.reconnect_delay_set(min_delay=random.uniform(0.5, 1.5), max_delay=random.uniform(20, 40))  # type: ignore[arg-type]  # noqa: S311
+    if address.tls:
+        client.tls_set_context(address.tls)
+    return client
+
+
+def _session(address: Address) -> dict[str, Any]:
+    """What MQTT 5 needs to keep a session as 3.1.1 does; and there the broker can bound packets for us."""
+    if address.version != "5":
+        return {}
+    properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+    properties.SessionExpiryInterval = SESSION_EXPIRY_S
+    properties.MaximumPacketSize = address.max_packet_bytes
+    return {"clean_start": False, "properties": properties}

@@ -1,0 +1,142 @@
+"""The way out: estimates from the outbox, the newest retained, cards, health, and history on request."""
+
+import json
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from edge_agent.card import card
+from edge_agent.journal import Journal, Outgoing
+from edge_agent.messages import is_sensor
+from edge_agent.model import Model
+from edge_agent.mqtt import Connection
+from edge_agent.settings import Topics
+
+IN_FLIGHT = 50  # estimates handed to paho and not acknowledged: a week's backlog goes out at this pace
+MAX_REQUESTS = 16
+MAX_HISTORY = 1_000
+MAX_REQUEST_BYTES = 1_024
+ANSWERS_AT_ONCE = 20
+
+
+class Outlet:
+    """Publishes through one connection; an estimate leaves the outbox when the broker has acknowledged it."""
+
+    def __init__(self, connection: Connection, topics: Topics, agent: str, journal: Journal) -> None:
+        self.delivered: list[int] = []
+        self._connection = connection
+        self._topics = topics
+        self._journal = journal
+        self._status = topics.status.format(agent=agent)
+        self._health = topics.health.format(agent=agent)
+        self._response = topics.response.format(agent=agent)
+        self._handed: dict[int, int] = {}  # paho's number -> the estimate's
+        self._after = 0
+        self._may_wait = True  # whether the outbox is worth asking
+        self._newest = {each.sensor: each.start_ms for each in journal.newest()}
+        self._answers: deque[tuple[str, dict[str, Any]]] = deque()
+        self._requests: deque[tuple[str, str, int]] = deque()
+
+    @property
+    def handed(self) -> int:
+        """How many estimates are on their way, not acknowledged yet."""
+        return len(self._handed)
+
+    def announce(self, models: Iterable[Model]) -> None:
+        """Just connected: say so, and put up the newest estimates and every model's card again."""
+        self._publish(self._status, b"online", retain=True)
+        for estimate in self._journal.newest():
+            self._publish_latest(estimate)
+        for model in models:
+            self.show(model)
+        self._may_wait = True
+
+    def show(self, model: Model) -> None:
+        """Put up a model's card for dashboards."""
+        payload = json.dumps(card(model), separators=(",", ":")).encode()
+        self._publish(self._topics.model.format(sensor=model.sensor), payload, retain=True)
+
+    def withdraw(self, sensor: str) -> None:
+        """Take down the card of a model that is no more."""
+        self._publish(self._topics.model.format(sensor=sensor), b"", retain=True)
+
+    def tell(self, health: dict[str, Any]) -> None:
+        """Put up how the agent is."""
+        self._publish(self._health, json.dumps(health, separators=(",", ":")).encode(), retain=True)
+
+    def committed(self, outgoing: Iterable[Outgoing]) -> None:
+        """New estimates are in the outbox."""
+        for each in outgoing:
+            self._newest[each.sensor] = max(each.start_ms, self._newest.get(each.sensor, 0))
+            self._may_wait = True
+
+    def settle(self, mid: int) -> None:
+        """The broker has acknowledged a publication; if it was an estimate, it is delivered."""
+        if (estimate := self._handed.pop(mid, None)) is not None:
+            self.delivered.append(estimate)
+            self._may_wait = True
+
+    def flush(self) -> None:
+        """Hand on what waits, oldest first, as far as the pace allows."""
+        room = IN_FLIGHT - len(self._handed)
+        if not self._connection.connected or not self._may_wait or room <= 0:
+            return
+        waiting = self._journal.waiting(self._after, room)
+        self._may_wait = len(waiting) == room
+        for each in waiting:
+            topic = self._topics.estimate.format(sensor=each.sensor)
+            self._handed[self._connection.publish(topic, each.payload)] = each.id
+            self._after = each.id
+            if each.start_ms == self._newest.get(each.sensor):
+                self._publish_latest(each)
+
+    def request(self, payload: bytes) -> None:
+        """Somebody asks for history; a request that is wrong is answered with why, if it has an id."""
+        try:
+            asked = json.loads(payload[:MAX_REQUEST_BYTES])
+            id_, sensor, last = asked["id"], asked["sensor"], asked.get("last", 96)
+            if not (isinstance(id_, str) and is_sensor(id_)):
+                return
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return
+        if not isinstance(sensor, str) or type(last) is not int or not 1 <= last <= MAX_HISTORY:
+            problem = f"expected a sensor and last from 1 to {MAX_HISTORY}"
+            self._answers.append((id_, {"id": id_, "error": problem}))
+        elif len(self._requests) >= MAX_REQUESTS:
+            self._answers.append((id_, {"id": id_, "error": "too many requests wait; ask again later"}))
+        else:
+            self._requests.append((id_, sensor, last))
+        while len(self._answers) > MAX_HISTORY + MAX_REQUESTS:
+            self._answers.pop()
+
+    def answer(self) -> bool:
+        """Send a few answers; True while more wait, so that the loop comes back soon without being held."""
+        if not self._answers and self._requests:
+            self._look_up(*self._requests.popleft())
+        for _ in range(min(ANSWERS_AT_ONCE, len(self._answers))):
+            id_, answer = self._answers.popleft()
+            self._publish(f"{self._response}/{id_}", json.dumps(answer, separators=(",", ":")).encode())
+        return bool(self._answers or self._requests)
+
+    def stop(self) -> None:
+        """Say goodbye; a polite disconnect keeps the broker's will to itself."""
+        self._publish(self._status, b"offline", retain=True)
+
+    def _look_up(self, id_: str, sensor: str, last: int) -> None:
+        payloads = self._journal.history(sensor, last)
+        for index, payload in enumerate(payloads):
+            estimate = json.loads(payload)
+            self._answers.append(
+                (id_, {"id": id_, "index": index, "of": len(payloads), "estimate": estimate})
+            )
+        if not payloads:
+            self._answers.append((id_, {"id": id_, "index": 0, "of": 0, "estimate": None}))
+
+    def _publish_latest(self, estimate: Outgoing) -> None:
+        topic = f"{self._topics.estimate.format(sensor=estimate.sensor)}/latest"
+        self._publish(topic, estimate.payload, retain=True)
+
+    def _publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
+        """A publication that need not survive: while disconnected it is left unsaid, and said anew later."""
+        if self._connection.connected:
+            self._connection.publish(topic, payload, retain=retain)

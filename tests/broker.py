@@ -1,0 +1,288 @@
+"""Real brokers for tests: one that is given, a container, the mosquitto program, or the embedded amqtt."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from paho.mqtt.client import Client
+from paho.mqtt.enums import CallbackAPIVersion
+
+MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until(condition: Callable[[], object], timeout_s: float = 30.0, what: str = "") -> None:
+    """Wait for a condition; never for a length of time."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what or condition} did not come true in {timeout_s} s")
+        time.sleep(0.01)
+
+
+def listening(port: int, host: str = "127.0.0.1") -> bool:
+    with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=0.5):
+        return True
+    return False
+
+
+class Broker:
+    """Where a broker listens; `persistent` ones can be stopped and started and keep their sessions."""
+
+    name = "given"
+    persistent = False
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host, self.port = host, port
+
+    def stop(self) -> None:
+        """Nothing of ours to stop."""
+
+
+class Mosquitto(Broker):
+    """The mosquitto program with its own directory; it keeps sessions and queues over a restart."""
+
+    name = "the mosquitto program"
+    persistent = True
+
+    def __init__(self, directory: Path, *lines: str) -> None:
+        super().__init__("127.0.0.1", free_port())
+        directory.mkdir(parents=True, exist_ok=True)
+        self._config = directory / "mosquitto.conf"
+        text = (
+            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\n"
+            f"persistence_location {directory}/\nautosave_interval 1\nautosave_on_changes true\n"
+            "max_queued_messages 1000000\nlog_type error\n" + "\n".join(lines)
+        )
+        if os.geteuid() == 0:
+            text += "\nuser root"
+        self._config.write_text(text + "\n")
+        self._process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Start it, on the same port as ever."""
+        self._process = subprocess.Popen([str(MOSQUITTO), "-c", self._config])
+        wait_until(lambda: listening(self.port), what="mosquitto")
+
+    def stop(self) -> None:
+        """Stop it as an operator would; it writes its sessions to disk."""
+        if self._process:
+            self._process.terminate()
+            self._process.wait(timeout=20)
+            self._process = None
+
+
+class Container(Broker):
+    """Mosquitto in a container, on a fixed port so that it can be stopped and started."""
+
+    name = "a mosquitto container"
+    persistent = True
+    image = "eclipse-mosquitto:2.0.20"
+
+    def __init__(self, directory: Path) -> None:
+        from testcontainers.core.container import DockerContainer
+
+        super().__init__("127.0.0.1", free_port())
+        directory.mkdir(parents=True, exist_ok=True)
+        config = directory / "mosquitto.conf"
+        config.write_text(
+            "listener 1883\nallow_anonymous true\npersistence true\npersistence_location /mosquitto/data/\n"
+            "autosave_on_changes true\nautosave_interval 1\nmax_queued_messages 1000000\n"
+        )
+        self._container = (
+            DockerContainer(self.image)
+            .with_bind_ports(1883, self.port)
+            .with_volume_mapping(str(config), "/mosquitto/config/mosquitto.conf", "ro")
+        )
+        self._container.start()
+        wait_until(lambda: listening(self.port), 60, "the container")
+
+    def start(self) -> None:
+        """Start the stopped container again; its data are still inside."""
+        self._container.get_wrapped_container().start()
+        wait_until(lambda: listening(self.port), 60, "the container")
+
+    def stop(self) -> None:
+        """Stop it, keeping its data."""
+        self._container.get_wrapped_container().stop(timeout=10)
+
+    def remove(self) -> None:
+        """Stop it for good."""
+        self._container.stop()
+
+
+class Embedded(Broker):
+    """amqtt in a thread: enough to pass messages, not to prove that none is lost."""
+
+    name = "the embedded amqtt"
+
+    def __init__(self) -> None:
+        super().__init__("127.0.0.1", free_port())
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._broker = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(20)
+
+    async def _start(self) -> object:
+        from amqtt.broker import Broker as Amqtt
+
+        broker = Amqtt({"listeners": {"default": {"type": "tcp", "bind": f"127.0.0.1:{self.port}"}}})
+        await broker.start()
+        return broker
+
+    def stop(self) -> None:
+        """Stop it and its thread."""
+        asyncio.run_coroutine_threadsafe(self._broker.shutdown(), self._loop).result(20)  # type: ignore[attr-defined]
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+
+def docker_answers() -> bool:
+    """Whether a Docker engine is there, not merely its client."""
+    import docker
+
+    try:
+        docker.from_env(timeout=5).ping()
+    except docker.errors.DockerException:
+        return False
+    return True
+
+
+def kind_of_broker() -> str:
+    """Which broker this run uses, decided once in the order README gives."""
+    if os.environ.get("EDGE_AGENT_TEST_BROKER"):
+        return "given"
+    if docker_answers():
+        return "container"
+    return "mosquitto" if MOSQUITTO else "amqtt"
+
+
+def make_broker(kind: str, directory: Path) -> Broker:
+    """A broker of that kind, running."""
+    if kind == "given":
+        host, _, port = os.environ["EDGE_AGENT_TEST_BROKER"].rpartition(":")
+        return Broker(host, int(port))
+    if kind == "container":
+        return Container(directory)
+    return Mosquitto(directory) if kind == "mosquitto" else Embedded()
+
+
+@contextlib.contextmanager
+def client(broker: Broker, client_id: str = "", keep: bool = False) -> Iterator[Client]:
+    """A connected paho client, its loop running."""
+    made = Client(CallbackAPIVersion.VERSION2, client_id=client_id, clean_session=not keep)
+    made.max_inflight_messages_set(200)
+    made.max_queued_messages_set(0)
+    made.connect(broker.host, broker.port)
+    made.loop_start()
+    try:
+        wait_until(made.is_connected, what="the test's client")
+        yield made
+    finally:
+        made.disconnect()
+        made.loop_stop()
+
+
+class Proxy:
+    """A TCP proxy on loopback whose connections can be cut in the middle of a packet."""
+
+    def __init__(self, target: int) -> None:
+        self.port = free_port()
+        self._target = target
+        self._pairs: list[socket.socket] = []
+        self._server = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Reset every connection there is."""
+        pairs, self._pairs = self._pairs, []
+        for end in pairs:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Stop listening and cut what is left."""
+        self._server.close()
+        self.cut()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._server.accept()
+                try:
+                    far = socket.create_connection(("127.0.0.1", self._target))
+                except OSError:
+                    near.close()
+                    continue
+                self._pairs += [near, far]
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(target=_pump, args=(source, sink), daemon=True).start()
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(65_536):
+            sink.sendall(data)
+    for end in (source, sink):
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+
+class AgentProcess:
+    """The real agent as a real process, with its settings in a file and its log in another."""
+
+    def __init__(self, directory: Path, broker_port: int, bundles: Path, extra: str = "") -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.state = directory / "state"
+        self.log = directory / "agent.log"
+        self.config = directory / "edge-agent.toml"
+        self.config.write_text(
+            f'agent = "van-1"\nclock = "trusted"\nbundles = "{bundles}"\nstate = "{self.state}"\n'
+            f"{extra}\n[broker]\nport = {broker_port}\n"
+        )
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, **environment: str) -> "AgentProcess":
+        """Start it; the log goes on where it was."""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "edge_agent", "run", "--config", self.config],
+            stderr=self.log.open("ab"),
+            env={**os.environ, **environment},
+        )
+        return self
+
+    def wait_for(self, event: str, count: int = 1, timeout_s: float = 30) -> None:
+        """Wait until the log has an event so many times."""
+        wait_until(lambda: self.events(event) >= count, timeout_s, f"{event} in the agent's log")
+
+    def events(self, event: str) -> int:
+        return self.log.read_text().count(f'"{event}"') if self.log.exists() else 0
+
+    def kill(self) -> None:
+        """As a power cut would, for the process."""
+        assert self.process
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """As systemd would; returns the exit code."""
+        if self.process is None or self.process.poll() is not None:
+            return self.process.returncode if self.process else 0
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=10)
