@@ -46,7 +46,11 @@ class Agent:
         self._shelf = Shelf(settings.bundles)
         self._journal = self._open_journal(length_ms)
         self._windows = Windows(
-            length_ms, grace_ms, int(settings.windows.future_s * 1000), settings.windows.max_readings
+            length_ms,
+            grace_ms,
+            patience_ms=int(settings.windows.patience_s * 1000),
+            future_ms=int(settings.windows.future_s * 1000),
+            max_readings=settings.windows.max_readings,
         )
         self._pipeline = Pipeline(
             self._windows, self._shelf.models, settings.agent, settings.windows.coverage
@@ -178,7 +182,7 @@ class Agent:
     def _commit_due(self) -> bool:
         if self._change.estimates or self._change.released:
             return True
-        if self._outlet.delivered and self._pending_since_ms is None:
+        if (self._outlet.delivered or self._change.facts) and self._pending_since_ms is None:
             self._pending_since_ms = self._time.elapsed_ms
         if self._pending_since_ms is None:
             return False
@@ -249,7 +253,7 @@ class Agent:
     def _health_record(self) -> dict[str, Any]:
         depth, oldest_ms = self._journal.outbox()
         counts = {str(kind): self._windows.counts[kind] for kind in Outcome}
-        counts["duplicate"] += self._intake.counts.pop("duplicate", 0)
+        counts["duplicate"] += self._intake.counts["duplicate"]
         silent_since_ms = self._time.elapsed_ms - int(self._settings.health.silent_s * 1000)
         models = self._pipeline.models
         return health.record(
@@ -257,7 +261,10 @@ class Agent:
             now_ms=self._time.now_ms,
             uptime_s=(self._time.elapsed_ms - self._began_ms) // 1000,
             clock=self._clock_word(),
-            readings={**counts, **self._intake.counts},
+            readings={
+                **counts,
+                **{kind: self._intake.counts[kind] for kind in ("rejected", "refused", "unstampable")},
+            },
             outbox={
                 "depth": depth,
                 "oldest_s": None if oldest_ms is None else max(0, self._time.now_ms - oldest_ms) // 1000,
@@ -340,7 +347,7 @@ class Agent:
         where = f"{connection.address.host}:{connection.address.port}"
         self._log.info("broker.connected", broker=where, session="resumed" if event.resumed else "new")
         if connection is self._ingress:
-            self._windows.wait(self._time.now_ms + self._windows.length_ms)
+            self._windows.wait(self._time.now_ms)
         if connection is self._egress:
             self._outlet.announce(self._pipeline.models.values())
             self._health.soon()

@@ -104,6 +104,7 @@ class Windows(Section):
 
     length_s: int = Field(900, ge=60, le=86_400, multiple_of=60)
     grace_s: float = Field(60, ge=0, le=86_400)
+    patience_s: float = Field(120, ge=0, le=86_400)
     future_s: Positive = 300
     coverage: float = Field(0.75, ge=0, le=1)
     max_readings: Count = 1_800

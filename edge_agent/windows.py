@@ -61,8 +61,8 @@ class Windows:
 
     A window is [start, start + length), aligned to the epoch. It closes when its own sensor's event
     time passes end + grace. It also closes by the wall clock, when that is past end + grace and the
-    sensor has been quiet for the grace: so a backlog that arrives hours late is still averaged, and
-    a silent sensor still closes.
+    sensor has been quiet for the patience: so a silent sensor's window closes, and yet a backlog that
+    arrives hours late, or a sensor whose clock is slow, is averaged whole.
 
     >>> windows = Windows(length_ms=900_000, grace_ms=60_000)
     >>> windows.add(Reading("5A2D", "op1", at_ms=60_000, value=231.4), now_ms=61_000)
@@ -78,12 +78,14 @@ class Windows:
         self,
         length_ms: int = 900_000,
         grace_ms: int = 60_000,
+        patience_ms: int = 120_000,
         future_ms: int = 300_000,
         max_readings: int = 1_800,
     ) -> None:
         """`max_readings` bounds what one channel of one sensor can make us hold in one window."""
         self.length_ms = length_ms
         self.grace_ms = grace_ms
+        self.patience_ms = patience_ms
         self.future_ms = future_ms
         self.max_readings = max_readings
         self.counts: Counter[Outcome] = Counter()
@@ -159,10 +161,10 @@ class Windows:
         state = self._sensors.setdefault(sensor, _Sensor())
         state.horizon_ms = max(state.horizon_ms, closed_until_ms)
 
-    def wait(self, until_ms: int) -> None:
-        """Let the wall clock close nothing before this: readings may be on their way after an outage."""
+    def wait(self, now_ms: int) -> None:
+        """Have patience with every sensor from now on: after an outage readings may be on their way."""
         for sensor in self._sensors.values():
-            sensor.arrived_ms = max(sensor.arrived_ms, until_ms - self.grace_ms)
+            sensor.arrived_ms = max(sensor.arrived_ms, now_ms)
 
     def _due(self, name: str, now_ms: int | None) -> Iterator[Window]:
         sensor = self._sensors[name]
@@ -173,7 +175,7 @@ class Windows:
             yield self._pop(name, sensor, start_ms)
 
     def _wake_ms(self, sensor: _Sensor, start_ms: int) -> int:
-        return max(start_ms + self.length_ms, sensor.arrived_ms) + self.grace_ms
+        return max(start_ms + self.length_ms + self.grace_ms, sensor.arrived_ms + self.patience_ms)
 
     def _pop(self, name: str, sensor: _Sensor, start_ms: int) -> Window:
         channels = sensor.open.pop(start_ms)

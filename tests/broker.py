@@ -50,8 +50,15 @@ class Broker:
     def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
 
+    def start(self) -> None:
+        """It runs already."""
+
     def stop(self) -> None:
         """Nothing of ours to stop."""
+
+    def remove(self) -> None:
+        """Stop it for good."""
+        self.stop()
 
 
 class Mosquitto(Broker):
@@ -260,11 +267,10 @@ class AgentProcess:
 
     def start(self, **environment: str) -> "AgentProcess":
         """Start it; the log goes on where it was."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "edge_agent", "run", "--config", self.config],
-            stderr=self.log.open("ab"),
-            env={**os.environ, **environment},
-        )
+        log = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        command = [sys.executable, "-m", "edge_agent", "run", "--config", self.config]
+        self.process = subprocess.Popen(command, stderr=log, env={**os.environ, **environment})
+        os.close(log)
         return self
 
     def wait_for(self, event: str, count: int = 1, timeout_s: float = 30) -> None:
@@ -273,6 +279,11 @@ class AgentProcess:
 
     def events(self, event: str) -> int:
         return self.log.read_text().count(f'"{event}"') if self.log.exists() else 0
+
+    def hang_up(self) -> None:
+        """Ask it to look at its bundles now."""
+        assert self.process
+        self.process.send_signal(signal.SIGHUP)
 
     def kill(self) -> None:
         """As a power cut would, for the process."""

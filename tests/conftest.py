@@ -1,10 +1,14 @@
 """Things that many tests need: a small real model and a seeded source of chance."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import settings
 
 from edge_agent.model import Interval, Model, Scale
+from tests.broker import Broker, kind_of_broker, make_broker
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("repeatable")
@@ -45,3 +49,27 @@ def make_model(sensor: str = "5A2D", support: int = 32, seed: int = 0, **changes
 def model() -> Model:
     """A sound model of sensor 5A2D."""
     return make_model()
+
+
+KIND_OF_BROKER = kind_of_broker()
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Broker]:
+    """A real broker of this test's own (unless one is given), in the order README names."""
+    made = make_broker(KIND_OF_BROKER, tmp_path / "broker")
+    yield made
+    made.remove()
+
+
+@pytest.fixture
+def durable_broker(broker: Broker) -> Broker:
+    """A broker that can be stopped and started and keeps its sessions meanwhile."""
+    if not broker.persistent:
+        pytest.skip(f"{broker.name} keeps no sessions over a restart; install mosquitto")
+    return broker
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The closing summary names the broker used."""
+    terminalreporter.write_line(f"broker: {KIND_OF_BROKER}")

@@ -181,8 +181,27 @@ def test_a_backlog_that_arrives_hours_late_is_averaged_whole() -> None:
         assert windows.add(reading(minute * MINUTE_MS), now_ms) is Outcome.ACCEPTED
         closed += windows.close(now_ms)
         now_ms += 10
-    closed += windows.close(now_ms + GRACE_MS)
+    closed += windows.close(now_ms + windows.patience_ms)
     assert [window.channels["op1"].minutes for window in closed] == [15, 15, 15]
+
+
+def test_a_sensor_whose_clock_is_slow_loses_nothing() -> None:
+    """One reading a minute, stamped two hours ago: the wall clock must not close windows between them."""
+    windows, closed = Windows(LENGTH_MS, GRACE_MS), []
+    for minute in range(61):
+        assert (
+            windows.add(reading(minute * MINUTE_MS), now_ms=minute * 61_000 + 7_200_000) is Outcome.ACCEPTED
+        )
+        closed += windows.close(now_ms=minute * 61_000 + 7_260_000)
+    assert [window.channels["op1"].minutes for window in closed] == [15, 15, 15]
+
+
+def test_after_an_outage_the_wall_clock_has_patience_anew() -> None:
+    windows = Windows(LENGTH_MS, GRACE_MS, patience_ms=120_000)
+    feed(windows, reading(5))
+    windows.wait(now_ms=5 * LENGTH_MS)
+    assert windows.close(now_ms=5 * LENGTH_MS + 119_999) == []
+    assert starts(windows.close(now_ms=5 * LENGTH_MS + 120_000)) == [0]
 
 
 def test_one_silent_sensor_never_holds_another() -> None:
