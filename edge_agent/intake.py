@@ -9,6 +9,7 @@ from edge_agent.journal import Trace
 from edge_agent.messages import UNSTAMPED, Decoder, Reading
 from edge_agent.mqtt import Message
 
+BURST_MS = 1_000  # stamps are kept apart within this; further back, the clock was stepped
 REMEMBERED = 2_000  # deliveries that may come again: more than any broker keeps in flight
 
 
@@ -28,6 +29,7 @@ class Intake:
         self._decoder = decoder
         self._admits = admits
         self._traces: dict[Trace, None] = {}
+        self._stamped_ms: dict[tuple[str, str], int] = {}
 
     def take(self, message: Message, offset_ms: int) -> Taken:
         """The readings of a message; `offset_ms` leads from its arrival to the time to stamp it with."""
@@ -54,13 +56,21 @@ class Intake:
 
     def _stamp(self, message: Message, readings: list[Reading], offset_ms: int) -> Taken:
         """A redelivery of an unstamped reading would get another stamp, so it is known by its packet."""
-        at_ms = message.arrived_ms + offset_ms
-        stamped = [reading._replace(at_ms=at_ms) for reading in readings]
-        if not message.qos:
-            return Taken(stamped, [], own_stamp=False)
         traces = [(message.mid, reading.sensor, reading.channel, reading.value) for reading in readings]
         if message.dup and traces[0] in self._traces:
             self.counts["duplicate"] += len(readings)
             return Taken([], [], own_stamp=False)
+        stamped = [self._stamp_one(reading, message.arrived_ms + offset_ms) for reading in readings]
+        if not message.qos:
+            return Taken(stamped, [], own_stamp=False)
         self.remember(traces)
         return Taken(stamped, traces, own_stamp=False)
+
+    def _stamp_one(self, reading: Reading, at_ms: int) -> Reading:
+        """A burst arrives within one millisecond; each reading of a channel still gets its own stamp."""
+        source = reading.sensor, reading.channel
+        last_ms = self._stamped_ms.get(source, -BURST_MS)
+        if 0 <= last_ms - at_ms < BURST_MS:
+            at_ms = last_ms + 1
+        self._stamped_ms[source] = at_ms
+        return reading._replace(at_ms=at_ms)

@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +40,7 @@ UNAVAILABLE = (
     "SQLITE_LOCKED",
 )
 STRIDE_MS = 10_000  # how finely we remember which batches hold open windows
+WAL_PAGES = 250  # the log is folded into the file at 1 MB, so that a small disk does not fill with it
 TRIM_ROWS = 500  # deleted in one go, so that trimming never holds up the loop
 
 
@@ -98,9 +98,9 @@ class Journal:
         self._strides: list[Stride] = []
         with _trouble(path):
             self._db = sqlite3.connect(path, isolation_level=None, timeout=5.0)
-            self._db.executescript(
-                f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {SYNCHRONOUS[durability]};"
-            )
+            for pragma in ("journal_mode = WAL", f"synchronous = {SYNCHRONOUS[durability]}"):
+                self._db.execute(f"PRAGMA {pragma}")
+            self._db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
             self._db.executescript(SCHEMA)
             self._db.executemany("INSERT OR IGNORE INTO sensor VALUES (?, ?, ?)", sensors)
             self._sensors = {
@@ -248,7 +248,7 @@ class Journal:
 
     def _forget(self) -> None:
         done = 0
-        for stride in islice(self._strides, len(self._strides) - 1):
+        for stride in self._strides[:-1]:
             if not _closed(stride, self._sensors):
                 break
             done += 1

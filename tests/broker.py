@@ -165,7 +165,8 @@ def docker_answers() -> bool:
     import docker
 
     try:
-        docker.from_env(timeout=5).ping()
+        with contextlib.closing(docker.from_env(timeout=5)) as engine:
+            engine.ping()
     except docker.errors.DockerException:
         return False
     return True
@@ -217,11 +218,10 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Reset every connection there is."""
+        """Reset every connection there is; the pumps close them."""
         pairs, self._pairs = self._pairs, []
         for end in pairs:
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+            _shut(end)
 
     def close(self) -> None:
         """Stop listening and cut what is left."""
@@ -246,9 +246,13 @@ def _pump(source: socket.socket, sink: socket.socket) -> None:
     with contextlib.suppress(OSError):
         while data := source.recv(65_536):
             sink.sendall(data)
-    for end in (source, sink):
-        with contextlib.suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
+    _shut(sink)
+    source.close()
+
+
+def _shut(end: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
 
 
 class AgentProcess:

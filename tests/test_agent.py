@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from paho.mqtt.client import Client
+from paho.mqtt.client import Client, MQTTMessageInfo
 
 from edge_agent import bundle
 from edge_agent.errors import JournalUnavailable
@@ -38,14 +38,14 @@ def readings(minutes: int = 120, sensors: tuple[str, ...] = SENSORS, seed: int =
 
 def publish(publisher: Client, stream: list[Reading]) -> None:
     """Every reading as a message of its own, acknowledged by the broker before this returns."""
-    sent = [
-        publisher.publish(
-            f"sensors/{r.sensor}/{r.channel}", json.dumps({"value": r.value, "at": r.at_ms}), qos=1
-        )
-        for r in stream
-    ]
-    for each in sent:
+    for each in [send(publisher, reading) for reading in stream]:
         each.wait_for_publish(30)
+
+
+def send(publisher: Client, reading: Reading) -> MQTTMessageInfo:
+    """One reading, on its way."""
+    payload = json.dumps({"value": reading.value, "at": reading.at_ms})
+    return publisher.publish(f"sensors/{reading.sensor}/{reading.channel}", payload, qos=1)
 
 
 def replayed(stream: list[Reading], bundles: Path) -> dict[tuple[str, int], bytes]:
@@ -232,7 +232,7 @@ def test_hostile_messages_are_counted_and_harm_nothing(
     for place, reading in enumerate(stream):
         for topic, payload in hostile[place * share : (place + 1) * share]:
             publisher.publish(topic, payload, qos=1)
-        publish(publisher, [reading])
+        send(publisher, reading)
     wait_until(lambda: len(collector.payloads) >= 18, 60)
     assert collector.once() == replayed(stream, bundles)
     wait_until(lambda: health(broker)["readings"]["rejected"] == len(hostile), 60, "every rejection counted")  # type: ignore[index]
