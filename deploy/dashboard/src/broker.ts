@@ -1,0 +1,99 @@
+/** The connection to the broker: the only file that knows mqtt.js. */
+
+import mqtt, { type MqttClient } from "mqtt";
+import { addressFault, type Credentials } from "./address";
+import type { Line, Request } from "./history";
+import { SUBSCRIPTIONS } from "./wire";
+
+const RETRY_MS = 2_000;
+const CONNECT_MS = 8_000;
+const KEEPALIVE_S = 15;
+/** CONNACK codes of MQTT 3.1.1: bad user name or password, not authorised. */
+const REFUSED = [4, 5];
+
+export interface Link {
+  state: "connecting" | "live" | "lost" | "refused" | "unusable";
+  sinceMs: number;
+  why: string;
+}
+
+export interface Message {
+  topic: string;
+  payload: Uint8Array;
+  retained: boolean;
+}
+
+export class Broker implements Line {
+  private client: MqttClient | null = null;
+  private link: Link;
+
+  constructor(
+    readonly address: string,
+    private readonly credentials: Credentials | null,
+    private readonly onLink: (link: Link) => void,
+    private readonly onMessage: (message: Message) => void,
+  ) {
+    this.link = { state: "connecting", sinceMs: Date.now(), why: "" };
+  }
+
+  connect(): void {
+    const fault = addressFault(this.address);
+    if (fault) return this.become("unusable", fault);
+    this.become("connecting");
+    this.client = mqtt.connect(this.address, {
+      ...this.credentials,
+      protocolVersion: 4, // the demo's embedded broker knows no 5
+      clientId: `dashboard-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(16)}`,
+      keepalive: KEEPALIVE_S,
+      reconnectPeriod: RETRY_MS,
+      connectTimeout: CONNECT_MS,
+      resubscribe: false,
+      queueQoSZero: false,
+    });
+    this.listen(this.client);
+  }
+
+  ask(request: Request): void {
+    const { id, agent, sensor, last } = request;
+    this.client?.subscribe(answerTopic(request), { qos: 1 }, (error) => {
+      if (!error) this.client?.publish(`agents/${agent}/request`, JSON.stringify({ id, sensor, last }), { qos: 1 });
+    });
+  }
+
+  hangUp(request: Request): void {
+    this.client?.unsubscribe(answerTopic(request));
+  }
+
+  private listen(client: MqttClient): void {
+    client.on("connect", () => this.subscribe(client));
+    client.on("close", () => this.lose());
+    client.on("message", (topic, payload, packet) => this.onMessage({ topic, payload, retained: packet.retain }));
+    client.on("error", (error) => {
+      if ("code" in error && REFUSED.includes(Number(error.code))) this.refuse(client);
+    });
+  }
+
+  private subscribe(client: MqttClient): void {
+    this.become("live");
+    client.subscribe(SUBSCRIPTIONS, { qos: 1 });
+  }
+
+  private lose(): void {
+    if (this.link.state === "live" || this.link.state === "connecting") this.become("lost");
+  }
+
+  /** Asking again with the same password only fills the broker's log. */
+  private refuse(client: MqttClient): void {
+    client.end(true);
+    this.become("refused", this.credentials ? "the user or password is wrong" : "it asks for a user and password");
+  }
+
+  private become(state: Link["state"], why = ""): void {
+    this.link = { state, sinceMs: Date.now(), why };
+    this.onLink(this.link);
+  }
+}
+
+function answerTopic({ agent, id }: Request): string {
+  return `agents/${agent}/response/${id}`;
+}

@@ -1,0 +1,113 @@
+/** The last day of one sensor: estimates with their band, gaps as gaps, flags marked. */
+
+import uPlot from "uplot";
+import { DAY_MS } from "../fleet";
+import type { Estimate } from "../wire";
+import { clockTime, concentration } from "../words";
+import { columns, HIGH, LOW } from "./columns";
+import { axis, ink, plot } from "./ink";
+
+const HEIGHT = 260;
+/** The scale holds zero, every band, and a little air. */
+function yRange(_: uPlot, min: number | null, max: number | null): [number, number] {
+  const low = Math.min(0, min ?? 0);
+  const high = Math.max(max ?? 1, low + 0.1);
+  return [low < 0 ? low - (high - low) * 0.05 : 0, high + (high - low) * 0.08];
+}
+
+export class DayChart {
+  private chart: uPlot | null = null;
+  private windows: (Estimate | null)[] = [];
+
+  constructor(
+    private readonly place: HTMLElement,
+    private readonly onPoint: (window: Estimate | null) => void,
+  ) {
+    place.addEventListener("keydown", (event) => this.step(event));
+    place.addEventListener("blur", () => this.chart?.setCursor({ left: -10, top: -10 }));
+  }
+
+  update(windows: Estimate[]): void {
+    const { data, windows: spaced } = columns(windows);
+    this.windows = spaced;
+    this.chart ??= plot(this.place, HEIGHT, this.options(), data);
+    this.chart.setData(data);
+  }
+
+  /** Windows drawn with a value. */
+  get points(): number {
+    return this.windows.filter((window) => window !== null && window.value !== null).length;
+  }
+
+  private options(): Omit<uPlot.Options, "width" | "height"> {
+    return {
+      legend: { show: false },
+      padding: [12, 22, 0, 0],
+      cursor: {
+        y: false,
+        drag: { x: false, y: false },
+        points: { size: 9, fill: () => ink("--accent"), stroke: () => ink("--paper") },
+      },
+      scales: { x: { time: true, range: () => this.dayRange() }, y: { range: yRange } },
+      axes: [
+        axis({
+          size: 30,
+          space: 64,
+          values: (_, ticks) => ticks.map((s) => clockTime(s * 1000)),
+          grid: { show: false },
+        }),
+        axis({ size: 44, space: 36, values: (_, ticks) => ticks.map((v) => concentration(v)) }),
+      ],
+      bands: [{ series: [HIGH, LOW], fill: () => ink("--band") }],
+      series: [
+        {},
+        { stroke: "transparent", points: { show: false } },
+        { stroke: "transparent", points: { show: false } },
+        { stroke: () => ink("--accent"), width: 2, points: { show: false } },
+        {
+          stroke: "transparent",
+          points: { show: true, size: 9, width: 2, fill: () => ink("--paper"), stroke: () => ink("--alert") },
+        },
+      ],
+      hooks: {
+        drawClear: [(u) => this.shadeEmpty(u)],
+        setCursor: [(u) => this.onPoint(this.windows[u.cursor.idx ?? -1] ?? null)],
+      },
+    };
+  }
+
+  private dayRange(): [number, number] {
+    const newest = this.windows.at(-1);
+    const endMs = newest?.endMs ?? Date.now();
+    return [(endMs - DAY_MS) / 1000, endMs / 1000];
+  }
+
+  /** A window that was published without a value is a pale column: known to be empty, not merely absent. */
+  private shadeEmpty(u: uPlot): void {
+    u.ctx.save();
+    u.ctx.fillStyle = ink("--alert-wash");
+    for (const window of this.windows) {
+      if (!window || window.value !== null) continue;
+      const left = u.valToPos(window.startMs / 1000, "x", true);
+      const right = u.valToPos(window.endMs / 1000, "x", true);
+      u.ctx.fillRect(
+        Math.max(left, u.bbox.left),
+        u.bbox.top,
+        Math.max(1, right - Math.max(left, u.bbox.left)),
+        u.bbox.height,
+      );
+    }
+    u.ctx.restore();
+  }
+
+  private step(event: KeyboardEvent): void {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const u = this.chart;
+    if (by === undefined || !u || this.windows.length === 0) return;
+    event.preventDefault();
+    const last = this.windows.length - 1;
+    const from = u.cursor.idx ?? (by > 0 ? -1 : last + 1);
+    const to = Math.min(last, Math.max(0, from + by));
+    u.setCursor({ left: u.valToPos(u.data[0][to]!, "x"), top: 0 });
+  }
+}

@@ -1,0 +1,50 @@
+/** The last day at a glance: an SVG as light as its text, for the overview. */
+
+import { DAY_MS } from "../fleet";
+import { svg } from "../dom";
+import type { Estimate } from "../wire";
+
+const WIDTH = 240;
+const HEIGHT = 48;
+const EDGE = 3;
+
+/** Runs of neighbouring windows that have a value; between runs the line is broken. */
+export function runs(windows: Estimate[]): Estimate[][] {
+  const found: Estimate[][] = [];
+  for (const window of windows) {
+    const run = found.at(-1);
+    if (window.value === null) {
+      if (run && run.length > 0) found.push([]);
+    } else if (run && (run.length === 0 || run.at(-1)!.endMs >= window.startMs)) run.push(window);
+    else found.push([window]);
+  }
+  return found.filter((run) => run.length > 0);
+}
+
+export function sparkline(windows: Estimate[]): SVGElement {
+  const endMs = windows.at(-1)?.endMs ?? 0;
+  const top = Math.max(0.1, ...windows.map((window) => window.high ?? window.value ?? 0));
+  const bottom = Math.min(0, ...windows.map((window) => window.low ?? window.value ?? 0));
+  const x = (window: Estimate) => (WIDTH * ((window.startMs + window.endMs) / 2 - endMs + DAY_MS)) / DAY_MS;
+  const y = (value: number) => EDGE + (HEIGHT - 2 * EDGE) * (1 - (value - bottom) / (top - bottom));
+  const at = (read: (window: Estimate) => number) => (window: Estimate) =>
+    `${x(window).toFixed(1)},${y(read(window)).toFixed(1)}`;
+  const paths = runs(windows).flatMap((run) => {
+    const upper = run.map(at((window) => window.high ?? window.value!));
+    const lower = run.map(at((window) => window.low ?? window.value!)).reverse();
+    const line = run.map(at((window) => window.value!));
+    return [
+      svg("path", { class: "spark-band", d: `M${[...upper, ...lower].join("L")}Z` }),
+      // A lone window still shows: a line of no length with round ends is a dot.
+      svg("path", { class: "spark-line", d: `M${line.join("L")}${line.length === 1 ? "h0" : ""}` }),
+    ];
+  });
+  const flags = windows.filter((window) => window.quality !== 1);
+  const marks = flags.map((window) => svg("path", { class: "spark-flag", d: `M${x(window).toFixed(1)},${HEIGHT}v-4` }));
+  return svg(
+    "svg",
+    { class: "spark", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    ...paths,
+    ...marks,
+  );
+}

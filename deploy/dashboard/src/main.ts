@@ -1,0 +1,144 @@
+/** The page: messages into the fleet, the fleet into the view the address asks for. */
+
+import "uplot/dist/uPlot.min.css";
+import { brokerAddress, loadCredentials } from "./address";
+import { Broker, type Link, type Message } from "./broker";
+import { Fleet } from "./fleet";
+import { History } from "./history";
+import { sensorIn } from "./routes";
+import { verdict } from "./verdict";
+import { connection } from "./views/connection";
+import { overview } from "./views/overview";
+import { sensorView } from "./views/sensor";
+import type { View } from "./views/view";
+import { decodeAnswer, decodeCard, decodeEstimate, decodeHealth, decodeStatus, subjectOf, type Estimate } from "./wire";
+import { h, say } from "./dom";
+import { plural } from "./words";
+
+const TICK_MS = 1_000;
+
+const fleet = new Fleet();
+const address = brokerAddress(new URL(location.href));
+const credentials = loadCredentials(sessionStorage, address);
+const broker = new Broker(address, credentials, onLink, onMessage);
+const history = new History(broker, crypto.getRandomValues(new Uint32Array(1))[0]!.toString(16));
+const head = connection(address, credentials);
+const main = document.querySelector("main")!;
+const unread = h("p");
+let link: Link = { state: "connecting", sinceMs: Date.now(), why: "" };
+let view: View = overview(fleet);
+let drawing = false;
+
+function onLink(next: Link): void {
+  link = next;
+  if (link.state === "live") history.startOver();
+  redraw();
+}
+
+function onMessage({ topic, payload, retained }: Message): void {
+  if (payload.length === 0) withdraw(topic);
+  else if (!take(topic, payload, retained)) fleet.refused += 1;
+  redraw();
+}
+
+/** A retained message is being cleared: a model that is no more takes its card with it. */
+function withdraw(topic: string): void {
+  const subject = subjectOf(topic);
+  if (subject?.kind === "card" && fleet.sensors.has(subject.sensor)) fleet.setCard(subject.sensor, null);
+}
+
+/** Whether the message was one of the contract's. */
+function take(topic: string, payload: Uint8Array, retained: boolean): boolean {
+  const nowMs = Date.now();
+  const subject = subjectOf(topic);
+  switch (subject?.kind) {
+    case "estimate":
+      return accept(decodeEstimate(payload, subject.sensor), (estimate) => takeEstimate(estimate, !retained, nowMs));
+    case "latest": // an agent that reconnects puts its newest up again, however old: that is no news
+      return accept(decodeEstimate(payload, subject.sensor), (estimate) => takeEstimate(estimate, false, nowMs));
+    case "card":
+      return accept(decodeCard(payload, subject.sensor), (card) => fleet.setCard(subject.sensor, card));
+    case "status":
+      return accept(decodeStatus(payload), (status) => takeStatus(subject.agent, status, nowMs));
+    case "health":
+      return accept(decodeHealth(payload), (health) => fleet.setHealth(subject.agent, health, nowMs));
+    case "answer":
+      return accept(decodeAnswer(payload), (answer) => {
+        const estimate = history.take(answer, nowMs);
+        if (estimate) fleet.addEstimate(estimate, null);
+      });
+    default:
+      return false;
+  }
+}
+
+function accept<T>(value: T | null, use: (value: T) => void): boolean {
+  if (value !== null) use(value);
+  return value !== null;
+}
+
+function takeEstimate(estimate: Estimate, news: boolean, nowMs: number): void {
+  fleet.addEstimate(estimate, news ? nowMs : null);
+  const agent = estimate.agent === null ? undefined : fleet.agents.get(estimate.agent);
+  if (agent?.status !== "offline" && fleet.sensors.has(estimate.sensor)) history.want(estimate, nowMs);
+}
+
+function takeStatus(agent: string, status: "online" | "offline", nowMs: number): void {
+  if (status === "offline") history.forget(agent, nowMs);
+  fleet.setStatus(agent, status, nowMs);
+}
+
+function route(): void {
+  const sensor = sensorIn(location.hash);
+  view = sensor === null ? overview(fleet) : sensorView(fleet, sensor);
+  main.replaceChildren(view.root);
+  draw();
+  scrollTo(0, 0);
+}
+
+/** Many messages, one drawing. A hidden tab draws nothing but its title, on the tick. */
+function redraw(): void {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    draw();
+  });
+}
+
+function draw(): void {
+  const nowMs = Date.now();
+  head.update(link);
+  view.update(nowMs, link);
+  say(unread, fleet.refused > 0 ? `${plural(fleet.refused, "message")} could not be read.` : "");
+  title(nowMs);
+}
+
+function title(nowMs: number): void {
+  const troubles = verdict(fleet, nowMs).troubles.length;
+  const prefix = link.state === "lost" ? "Disconnected · " : troubles > 0 ? `(${troubles}) ` : "";
+  document.title = prefix + view.title;
+}
+
+document.querySelector("#top")!.append(...head.head);
+document
+  .querySelector("#foot")!
+  .append(
+    h("p", {}, "Calibrated carbon monoxide, read live from ", h("code", {}, address), ". Times are this device’s."),
+    unread,
+  );
+document.querySelector(".skip")!.addEventListener("click", (event) => {
+  event.preventDefault(); // the hash is the route
+  main.focus();
+});
+addEventListener("hashchange", () => {
+  route();
+  view.heading.focus({ preventScroll: true });
+});
+setInterval(() => {
+  history.tick(Date.now());
+  if (document.hidden) title(Date.now());
+  else draw();
+}, TICK_MS);
+route();
+broker.connect();

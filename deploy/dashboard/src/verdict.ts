@@ -1,0 +1,127 @@
+/**
+ * Is everything fine; if not, which sensor or van, and why. Pure: the fleet and the time come in, words go out.
+ * The words name instants, not ages, so that a screen reader hears a trouble once and not every minute.
+ */
+
+import { agentOf, newestOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
+import { areInWords, channelName, plural, reasonsInWords, span, when } from "./words";
+
+/** fine · look (flagged, still delivering) · bad (no value to rely on) */
+export type Level = "fine" | "look" | "bad";
+
+export interface Problem {
+  level: Level;
+  text: string;
+}
+
+const SILENT_WINDOWS = 2;
+const BACKLOG_S = 1_800;
+
+/** The reasons shown for a sensor that has none, by quality. */
+const UNEXPLAINED = { 1: "", 3: "Flagged as suspect", 4: "Failed its checks", 9: "No value" };
+
+/**
+ * Since when nothing new has come from a sensor; null while that is no more than two windows.
+ * Arrival counts, not only the window's own time, so that a replay of last year is not called stale.
+ */
+export function staleSinceMs(sensor: Sensor, nowMs: number): number | null {
+  const newest = newestOf(sensor);
+  if (!newest) return null;
+  const signMs = Math.max(sensor.heardMs ?? -Infinity, Math.min(newest.endMs, nowMs));
+  return nowMs - signMs > SILENT_WINDOWS * (newest.endMs - newest.startMs) ? signMs : null;
+}
+
+/** What is wrong with one sensor, gravest first; empty when it is fine. */
+export function sensorProblems(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
+  const found = [...staleness(sensor, nowMs), ...flags(sensor), ...channelFaults(fleet, sensor)];
+  return found.filter(({ text }, i) => found.findIndex((other) => other.text === text) === i).sort(byGravity);
+}
+
+function staleness(sensor: Sensor, nowMs: number): Problem[] {
+  const sinceMs = staleSinceMs(sensor, nowMs);
+  return sinceMs === null ? [] : [{ level: "bad", text: `Nothing new since ${when(sinceMs, nowMs)}` }];
+}
+
+function flags(sensor: Sensor): Problem[] {
+  const newest = newestOf(sensor);
+  if (!newest || (newest.quality === 1 && newest.reasons.length === 0)) return [];
+  const level = newest.quality >= 4 ? "bad" : newest.quality === 3 ? "look" : "fine";
+  const texts = newest.reasons.length > 0 ? reasonsInWords(newest.reasons) : [UNEXPLAINED[newest.quality]];
+  return level === "fine" ? [] : texts.map((text) => ({ level, text }));
+}
+
+function channelFaults(fleet: Fleet, sensor: Sensor): Problem[] {
+  const health = agentOf(fleet, sensor)?.health?.sensors[sensor.id];
+  if (!health) return [];
+  const faults: Problem[] = [];
+  if (health.silent.length > 0)
+    faults.push({ level: "bad", text: areInWords(health.silent.map(channelName), "silent") });
+  if (health.stuck.length > 0)
+    faults.push({ level: "look", text: areInWords(health.stuck.map(channelName), "stuck at one value") });
+  return faults;
+}
+
+export function agentProblems(agent: Agent): Problem[] {
+  const { status, health } = agent;
+  if (status === "offline") return [{ level: "bad", text: "No new estimates will come until it is back" }];
+  const problems: Problem[] = [];
+  const outbox = health?.outbox;
+  if (health?.clock === "unsynchronised") problems.push({ level: "look", text: "Its clock is not synchronised" });
+  if (outbox && outbox.depth > 0 && (outbox.oldestS ?? 0) > BACKLOG_S)
+    problems.push({ level: "look", text: `Estimates have waited for more than ${span(BACKLOG_S)} to be sent` });
+  if (outbox && outbox.dropped > 0)
+    problems.push({ level: "bad", text: `${plural(outbox.dropped, "estimate")} dropped because the outbox was full` });
+  return problems;
+}
+
+function byGravity(a: Problem, b: Problem): number {
+  return Number(b.level === "bad") - Number(a.level === "bad");
+}
+
+export function worst(problems: Problem[]): Level {
+  return problems.some((p) => p.level === "bad") ? "bad" : problems.length > 0 ? "look" : "fine";
+}
+
+export interface Verdict {
+  level: Level;
+  headline: string;
+  /** Gravest first; `sensor` is null where a van is meant. */
+  troubles: { who: string; sensor: string | null; level: Level; text: string }[];
+}
+
+/** The first thing an operator reads. */
+export function verdict(fleet: Fleet, nowMs: number): Verdict {
+  const agents = sorted(fleet.agents).map((agent) => ({ who: agent.id, sensor: null, problems: agentProblems(agent) }));
+  const sensors = sorted(fleet.sensors).map((s) => ({
+    who: s.id,
+    sensor: s.id,
+    problems: sensorProblems(fleet, s, nowMs),
+  }));
+  const troubled = [...agents, ...sensors].filter(({ problems }) => problems.length > 0);
+  const troubles = troubled
+    .map(({ who, sensor, problems }) => ({
+      who,
+      sensor,
+      level: worst(problems),
+      text: problems.map((p) => p.text).join(". "),
+    }))
+    .sort((a, b) => Number(b.level === "bad") - Number(a.level === "bad"));
+  const ill = sensors.filter(({ problems }) => problems.length > 0).length;
+  return { level: worst(troubles), headline: headline(fleet, sensors.length, ill, troubles.length), troubles };
+}
+
+function headline(fleet: Fleet, total: number, ill: number, troubles: number): string {
+  const offline = sorted(fleet.agents).filter((agent) => agent.status === "offline");
+  if (offline.length > 0)
+    return `${areInWords(
+      offline.map((agent) => agent.id),
+      "offline",
+    )}.`;
+  if (total === 0) return "No sensor has spoken yet.";
+  if (ill > 0) return `${ill} of ${plural(total, "sensor")} ${ill === 1 ? "needs" : "need"} attention.`;
+  const waiting = [...fleet.sensors.values()].filter((sensor) => !newestOf(sensor)).length;
+  if (waiting === total) return "Waiting for the first window.";
+  if (waiting > 0) return `${total - waiting} of ${total} sensors are fine, the others wait for their first window.`;
+  if (troubles > 0) return "The sensors are fine, the van needs attention.";
+  return total === 1 ? "The sensor is fine." : `All ${total} sensors are fine.`;
+}

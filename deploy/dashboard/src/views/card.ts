@@ -1,0 +1,93 @@
+/** One sensor on the overview: its number, how far to trust it, and its day. */
+
+import { sparkline } from "../charts/sparkline";
+import { h, refill, say } from "../dom";
+import { agentOf, newestOf, sorted, type Fleet, type Sensor } from "../fleet";
+import { sensorLink } from "../routes";
+import { sensorProblems, staleSinceMs, worst } from "../verdict";
+import type { Estimate } from "../wire";
+import { ago, concentration, percent, QUALITY } from "../words";
+import { mark } from "./mark";
+import type { Section } from "./view";
+
+export function cardList(fleet: Fleet): Section {
+  const root = h("ul", { class: "cards" });
+  const cards = new Map<string, Section>();
+  return {
+    root,
+    update(nowMs) {
+      for (const sensor of fleet.sensors.values()) {
+        if (!cards.has(sensor.id)) cards.set(sensor.id, sensorCard(fleet, sensor));
+      }
+      const order = sorted(fleet.sensors);
+      refill(root, JSON.stringify(order.map((sensor) => sensor.id)), () =>
+        order.map((sensor) => cards.get(sensor.id)!.root),
+      );
+      for (const card of cards.values()) card.update(nowMs);
+    },
+  };
+}
+
+/** One word for the state of a sensor; a dead source outranks an old flag. */
+export function stateInWord(fleet: Fleet, sensor: Sensor, nowMs: number): string {
+  const newest = newestOf(sensor);
+  if (!newest) return "Waiting";
+  if (agentOf(fleet, sensor)?.status === "offline") return "Offline";
+  return staleSinceMs(sensor, nowMs) === null ? QUALITY[newest.quality] : "Stale";
+}
+
+/** "0.71 to 0.95, 90 % interval": in words, as a screen reader stumbles over dashes. */
+export function intervalInWords(estimate: Estimate | null): string {
+  if (!estimate || estimate.low === null || estimate.high === null) return "no interval";
+  const level = estimate.level === null ? "" : ` · ${percent(estimate.level)}`;
+  return `${concentration(estimate.low)} to ${concentration(estimate.high)}${level}`;
+}
+
+function sensorCard(fleet: Fleet, sensor: Sensor): Section {
+  const state = h("span", { class: "state" });
+  const value = h("span", { class: "value" });
+  const unit = h("span", { class: "unit" });
+  const interval = h("span", { class: "interval" });
+  const day = h("div", { class: "spark-place" });
+  const why = h("p", { class: "why" });
+  const root = h(
+    "li",
+    { class: "card", "data-sensor": sensor.id },
+    h("h3", {}, h("a", { href: sensorLink(sensor.id) }, sensor.id), state),
+    h("p", { class: "figure" }, value, unit, interval),
+    day,
+    why,
+  );
+  return {
+    root,
+    update(nowMs) {
+      const newest = newestOf(sensor);
+      const problems = sensorProblems(fleet, sensor, nowMs);
+      const offline = agentOf(fleet, sensor)?.status === "offline";
+      const level = offline ? "bad" : worst(problems);
+      const word = stateInWord(fleet, sensor, nowMs);
+      root.dataset.level = level;
+      refill(state, level + word, () => [mark(level), word]);
+      say(value, concentration(newest?.value ?? null));
+      say(unit, newest?.value == null ? "" : newest.unit);
+      say(interval, newest?.value == null ? "" : intervalInWords(newest));
+      refill(day, dayKey(sensor), () => [sparkline(sensor.windows)]);
+      why.classList.toggle("alert", problems.length > 0);
+      say(
+        why,
+        problems.length > 0
+          ? `${problems.map((p) => p.text).join(". ")}.`
+          : newest
+            ? `Window ended ${ago(newest.endMs, nowMs)}`
+            : "No window has ended yet",
+      );
+    },
+  };
+}
+
+/** Changes whenever any window of the day does. */
+export function dayKey(sensor: Sensor): string {
+  const newest = newestOf(sensor);
+  const revisions = sensor.windows.reduce((sum, window) => sum + window.revision, 0);
+  return `${newest?.startMs} ${sensor.windows.length} ${sensor.windows[0]?.startMs} ${revisions}`;
+}

@@ -1,0 +1,88 @@
+/** The connection: its state in the header, a plain sentence when it is lost, and the form to change it. */
+
+import { keepCredentials, type Credentials } from "../address";
+import type { Link } from "../broker";
+import { h, refill, say, show } from "../dom";
+import { clockTime } from "../words";
+
+const WORDS: Record<Link["state"], string> = {
+  connecting: "Connecting",
+  live: "Live",
+  lost: "Disconnected",
+  refused: "Refused",
+  unusable: "No address",
+};
+
+export function connection(
+  address: string,
+  kept: Credentials | null,
+): { head: HTMLElement[]; update(link: Link): void } {
+  const form = dialog(address, kept);
+  const word = h("span");
+  const button = h(
+    "button",
+    { type: "button", class: "link", onclick: () => form.showModal() },
+    h("span", { class: "dot", "aria-hidden": "true" }),
+    word,
+    h("span", { class: "aside" }, ", connection settings"),
+  );
+  const notice = h("p", { class: "notice", role: "status" });
+  const bar = h("div", { class: "bar-top" }, h("a", { class: "brand", href: "#/" }, "RESPIRE"), button);
+  return {
+    head: [bar, notice, form],
+    update(link) {
+      button.dataset.state = link.state;
+      document.documentElement.dataset.link = link.state;
+      say(word, WORDS[link.state]);
+      const words = noticeInWords(address, link);
+      refill(notice, words, () => [words]);
+      show(notice, words !== "");
+    },
+  };
+}
+
+function noticeInWords(address: string, link: Link): string {
+  if (link.state === "lost")
+    return `Disconnected from ${address} since ${clockTime(link.sinceMs)}. What you see is the last that was heard. Trying again every few seconds.`;
+  if (link.state === "refused")
+    return `${address} refused the connection: ${link.why}. Open the connection settings to sign in.`;
+  if (link.state === "unusable") return `${address} cannot be used: ${link.why}.`;
+  return "";
+}
+
+function dialog(address: string, kept: Credentials | null): HTMLDialogElement {
+  const broker = h("input", {
+    name: "broker",
+    required: true,
+    value: address,
+    spellcheck: "false",
+    autocapitalize: "off",
+  });
+  const username = h("input", { name: "username", value: kept?.username ?? "", autocomplete: "username" });
+  const password = h("input", { name: "password", type: "password", autocomplete: "current-password" });
+  const element = h("dialog", { "aria-label": "Connection" });
+  const submit = (event: Event) => {
+    event.preventDefault();
+    keepCredentials(sessionStorage, broker.value, { username: username.value, password: password.value });
+    const page = new URL(location.href);
+    page.searchParams.set("broker", broker.value);
+    if (page.href === location.href) location.reload();
+    else location.href = page.href;
+  };
+  const form = h(
+    "form",
+    { onsubmit: submit },
+    h("h2", {}, "Connection"),
+    h("label", {}, "Broker, over WebSockets", broker),
+    h("label", {}, "User, if it asks for one", username),
+    h("label", {}, "Password, kept in this tab only", password),
+    h(
+      "div",
+      { class: "actions" },
+      h("button", { type: "button", onclick: () => element.close() }, "Cancel"),
+      h("button", { class: "primary" }, "Connect"),
+    ),
+  );
+  element.append(form);
+  return element;
+}

@@ -1,0 +1,105 @@
+/** The day of a sensor as a chart, as a sentence and as a table. */
+
+import { DayChart } from "../charts/day";
+import { h, refill, say } from "../dom";
+import type { Sensor } from "../fleet";
+import type { Estimate } from "../wire";
+import { clockTime, concentration, plural, QUALITY, reasonsInWords, when } from "../words";
+import { dayKey, intervalInWords } from "./card";
+import type { Section } from "./view";
+
+export function daySection(sensor: Sensor): Section {
+  const place = h("div", { class: "chart day", tabindex: "0", role: "img" });
+  const readout = h("p", { class: "readout", "aria-live": "polite" });
+  const summary = h("p", { class: "newest" });
+  const body = h("tbody");
+  const table = h(
+    "details",
+    {},
+    h("summary", {}, "The same as a table"),
+    h(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Windows of the last day" },
+      h("table", {}, header(sensor), body),
+    ),
+  );
+  let chosen: Estimate | null = null;
+  const chart = new DayChart(place, (window) => {
+    chosen = window;
+    say(readout, window ? pointInWords(window) : HINT);
+  });
+  say(readout, HINT);
+  let drawn = "";
+  return {
+    root: h(
+      "section",
+      { class: "day-section", "aria-label": "Last day" },
+      h("h2", {}, "Last day", h("small", {}, ` CO, ${sensor.windows.at(-1)?.unit ?? "ppm"}`)),
+      summary,
+      place,
+      readout,
+      table,
+    ),
+    update(nowMs) {
+      const key = dayKey(sensor);
+      if (key === drawn) return;
+      drawn = key;
+      chart.update(sensor.windows);
+      if (chosen === null) say(readout, HINT);
+      const words = dayInWords(sensor.windows);
+      say(summary, words);
+      place.setAttribute(
+        "aria-label",
+        `Chart of the last day. ${words} Use the left and right arrow keys to read the windows.`,
+      );
+      place.dataset.points = String(chart.points);
+      refill(body, key, () => sensor.windows.toReversed().map((window) => row(window, nowMs)));
+    },
+  };
+}
+
+const HINT = "Touch the chart, or focus it and use ← and →, to read a window.";
+
+function header(sensor: Sensor): HTMLElement {
+  const unit = sensor.windows.at(-1)?.unit ?? "ppm";
+  const heads = ["Window", `CO, ${unit}`, "Interval", "Quality"];
+  return h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head))));
+}
+
+function row(window: Estimate, nowMs: number): HTMLElement {
+  const cells = [concentration(window.value), intervalInWords(window), qualityInWords(window)];
+  return h(
+    "tr",
+    { "data-quality": String(window.quality) },
+    h("th", { scope: "row" }, when(window.startMs, nowMs)),
+    ...cells.map((cell) => h("td", {}, cell)),
+  );
+}
+
+function qualityInWords(window: Estimate): string {
+  const reasons = reasonsInWords(window.reasons).join(". ");
+  return reasons ? `${QUALITY[window.quality]}: ${reasons}` : QUALITY[window.quality];
+}
+
+function pointInWords(window: Estimate): string {
+  const time = `${clockTime(window.startMs)} to ${clockTime(window.endMs)}`;
+  const value =
+    window.value === null ? "no value" : `${concentration(window.value)} ${window.unit} (${intervalInWords(window)})`;
+  return `${time}: ${value}. ${qualityInWords(window)}.`;
+}
+
+/** The shape of the day for someone who does not see the chart. */
+export function dayInWords(windows: Estimate[]): string {
+  const values = windows.flatMap((window) => window.value ?? []);
+  if (values.length === 0) return "No window of this day has a value.";
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const flagged = windows.filter((window) => window.value !== null && window.quality !== 1).length;
+  const empty = windows.length - values.length;
+  const parts = [
+    `from ${concentration(Math.min(...values))} to ${concentration(Math.max(...values))} ${windows.at(-1)!.unit}`,
+    `mean ${concentration(mean)}`,
+  ];
+  if (flagged > 0) parts.push(`${flagged} flagged`);
+  if (empty > 0) parts.push(`${empty} without a value`);
+  return `${plural(windows.length, "window")}: ${parts.join(", ")}.`;
+}

@@ -1,0 +1,92 @@
+/** How the newest value is made: every reading with its coverage and range, times its weight, and the sum. */
+
+import { h, refill, svg } from "../dom";
+import { newestOf, type Sensor } from "../fleet";
+import type { Card, Estimate } from "../wire";
+import { brief, channelName, signed, significant, term, withUnit } from "../words";
+import type { Section } from "./view";
+
+/** Below this share of minutes a window has no value (the data capture rule of the contract). */
+const ENOUGH = 0.75;
+
+export function inputsSection(sensor: Sensor): Section {
+  const terms = h("ul", { class: "terms" });
+  return {
+    root: h("section", { "aria-label": "Inputs" }, h("h2", {}, "How this value is made"), terms),
+    update() {
+      const newest = newestOf(sensor);
+      const key = `${newest?.startMs} ${newest?.revision} ${sensor.card?.id}`;
+      refill(terms, key, () => (newest ? termsOf(newest, sensor.card) : []));
+    },
+  };
+}
+
+function termsOf(estimate: Estimate, card: Card | null): HTMLElement[] {
+  const channels = [...new Set([...Object.keys(estimate.minutes), ...Object.keys(estimate.inputs)])];
+  const bias = estimate.weights.bias;
+  return [
+    ...channels.map((channel) => channelTerm(channel, estimate, card)),
+    ...(bias === undefined ? [] : [sumTerm("Bias", term(bias), "")]),
+    sumTerm("Estimate", estimate.value === null ? "no value" : `${term(estimate.value)} ${estimate.unit}`, "total"),
+  ];
+}
+
+function sumTerm(name: string, words: string, kind: string): HTMLElement {
+  return h("li", { class: kind }, h("b", {}, name), h("span", { class: "adds" }, words));
+}
+
+function channelTerm(channel: string, estimate: Estimate, card: Card | null): HTMLElement {
+  const mean = estimate.inputs[channel] ?? null;
+  const weight = estimate.weights[channel] ?? null;
+  return h(
+    "li",
+    {},
+    h("b", {}, channelName(channel)),
+    h("span", { class: "product" }, productInWords(channel, mean, weight, card)),
+    coverage(estimate.minutes[channel] ?? 0, estimate.expectedMinutes),
+    range(mean, card?.domain[channel] ?? null),
+    h("span", { class: "adds" }, weight === null || mean === null ? "" : term(weight * mean)),
+  );
+}
+
+function productInWords(channel: string, mean: number | null, weight: number | null, card: Card | null): string {
+  if (mean === null) return "no mean";
+  const words = withUnit(signed(mean.toFixed(1)), channel);
+  if (weight !== null) return `${words} × ${significant(weight)}`;
+  return channel === card?.auxiliary ? `${words} sets the weights` : words;
+}
+
+function coverage(minutes: number, expected: number | null): HTMLElement {
+  if (expected === null || expected <= 0) return h("span", { class: "coverage" }, `${minutes} minutes`);
+  const share = Math.min(1, minutes / expected);
+  const bar = svg(
+    "svg",
+    { class: "bar", viewBox: "0 0 80 6", "aria-hidden": "true" },
+    svg("rect", { class: "track", width: "80", height: "6", rx: "3" }),
+    svg("rect", { class: "fill", width: (80 * share).toFixed(1), height: "6", rx: "3" }),
+  );
+  return h(
+    "span",
+    { class: share >= ENOUGH ? "coverage" : "coverage alert" },
+    `${minutes} of ${expected} minutes`,
+    bar,
+  );
+}
+
+/** The range the model was trained on as a bar, with the present mean as a tick on it or beside it. */
+function range(mean: number | null, domain: [number, number] | null): HTMLElement {
+  if (!domain) return h("span", { class: "range" });
+  const [low, high] = domain;
+  const outside = mean !== null && (mean < low || mean > high);
+  const share = mean === null || high === low ? null : Math.min(1.1, Math.max(-0.1, (mean - low) / (high - low)));
+  const bar = svg(
+    "svg",
+    { class: "bar", viewBox: "0 -2 96 10", "aria-hidden": "true" },
+    svg("rect", { class: "track", x: "8", width: "80", height: "6", rx: "3" }),
+    share === null
+      ? null
+      : svg("rect", { class: "tick", x: (6.75 + 80 * share).toFixed(1), y: "-2", width: "2.5", height: "10", rx: "1" }),
+  );
+  const words = `${mean === null ? "trained on" : outside ? "outside" : "within"} ${brief(low)} to ${brief(high)}`;
+  return h("span", { class: outside ? "range alert" : "range" }, words, bar);
+}

@@ -1,0 +1,18 @@
+/** The mark before a state: shape as well as colour, so that no one has to tell red from green. */
+
+import { svg } from "../dom";
+import type { Level } from "../verdict";
+
+const SHAPES: Record<Level, string> = {
+  fine: "M8 2a6 6 0 1 1 0 12a6 6 0 1 1 0-12z",
+  look: "M8 2l6.5 12h-13z",
+  bad: "M2.5 2.5h11v11h-11z",
+};
+
+export function mark(level: Level): SVGElement {
+  return svg(
+    "svg",
+    { class: `mark ${level}`, viewBox: "0 0 16 16", "aria-hidden": "true" },
+    svg("path", { d: SHAPES[level] }),
+  );
+}

@@ -1,0 +1,70 @@
+/** The first page: is everything fine; then every sensor at a glance; then the vans. */
+
+import type { Link } from "../broker";
+import { h, refill, say, show } from "../dom";
+import { newestOf, sorted, type Fleet } from "../fleet";
+import { sensorLink } from "../routes";
+import { verdict, type Verdict } from "../verdict";
+import { ago, when } from "../words";
+import { cardList } from "./card";
+import { mark } from "./mark";
+import { vanList } from "./van";
+import type { View } from "./view";
+
+/** Without a live connection nothing may be called fine. */
+const UNCONNECTED: Record<Link["state"], string | null> = {
+  live: null,
+  connecting: "Connecting…",
+  lost: "Disconnected.",
+  refused: "The broker refused.",
+  unusable: "No broker to listen to.",
+};
+
+export function overview(fleet: Fleet): View {
+  const heading = h("h1", { class: "verdict", tabindex: "-1" });
+  const newest = h("p", { class: "newest" });
+  const troubles = h("ul", { class: "troubles" });
+  const cards = cardList(fleet);
+  const vans = vanList(fleet);
+  const sensorsTitle = h("h2", {}, "Sensors");
+  const root = h(
+    "div",
+    { class: "overview" },
+    h(
+      "section",
+      { class: "summary", "aria-label": "Summary" },
+      h("div", { "aria-live": "polite" }, heading),
+      newest,
+      h("div", { "aria-live": "polite" }, troubles),
+    ),
+    h("section", { "aria-label": "Sensors" }, sensorsTitle, cards.root),
+    vans.root,
+  );
+  return {
+    root,
+    heading,
+    title: "RESPIRE",
+    update(nowMs, link) {
+      const now = verdict(fleet, nowMs);
+      say(heading, UNCONNECTED[link.state] ?? now.headline);
+      say(newest, newestInWords(fleet, nowMs));
+      refill(troubles, JSON.stringify(now.troubles), () => now.troubles.map(trouble));
+      show(troubles, now.troubles.length > 0);
+      show(sensorsTitle, fleet.sensors.size > 0);
+      cards.update(nowMs);
+      vans.update(nowMs);
+    },
+  };
+}
+
+function trouble({ who, sensor, level, text }: Verdict["troubles"][number]): HTMLElement {
+  const name = sensor === null ? h("strong", {}, who) : h("a", { href: sensorLink(sensor) }, who);
+  return h("li", {}, mark(level), name, h("span", {}, `${text}.`));
+}
+
+function newestInWords(fleet: Fleet, nowMs: number): string {
+  const ends = sorted(fleet.sensors).flatMap((sensor) => newestOf(sensor)?.endMs ?? []);
+  if (ends.length === 0) return "Waiting for the first window; one ends every quarter of an hour.";
+  const endMs = Math.max(...ends);
+  return `Newest window ended ${ago(endMs, nowMs)}, at ${when(endMs, nowMs)}.`;
+}

@@ -1,0 +1,86 @@
+/** One sensor in full: the value and how it is made, its day, its weights, its model. */
+
+import { h, refill, say, show } from "../dom";
+import { agentOf, newestOf, type Fleet, type Sensor } from "../fleet";
+import { sensorProblems, worst } from "../verdict";
+import { ago, clockTime, concentration, when } from "../words";
+import { intervalInWords, stateInWord } from "./card";
+import { daySection } from "./day";
+import { inputsSection } from "./inputs";
+import { mark } from "./mark";
+import { modelSection } from "./model";
+import { weightsSection } from "./weights";
+import type { Section, View } from "./view";
+
+export function sensorView(fleet: Fleet, id: string): View {
+  const heading = h("h1", { tabindex: "-1" }, id);
+  const absent = h("p", { class: "newest" }, "Nothing has been heard from this sensor yet.");
+  const body = h("div", { class: "sections" });
+  const root = h(
+    "article",
+    { class: "detail" },
+    h("nav", { "aria-label": "Back" }, h("a", { class: "back", href: "#/" }, "All sensors")),
+    absent,
+    body,
+  );
+  let sections: Section[] = [];
+  return {
+    root,
+    heading,
+    title: `${id} · RESPIRE`,
+    update(nowMs) {
+      const sensor = fleet.sensors.get(id);
+      show(absent, !sensor);
+      if (sensor && sections.length === 0) {
+        sections = [
+          figure(fleet, sensor, heading),
+          daySection(sensor),
+          inputsSection(sensor),
+          weightsSection(sensor),
+          modelSection(sensor),
+        ];
+        body.append(...sections.map((section) => section.root));
+      }
+      for (const section of sections) section.update(nowMs);
+    },
+  };
+}
+
+function figure(fleet: Fleet, sensor: Sensor, heading: HTMLElement): Section {
+  const state = h("span", { class: "state" });
+  const value = h("span", { class: "value" });
+  const unit = h("span", { class: "unit" });
+  const interval = h("p", { class: "interval" });
+  const age = h("p", { class: "newest" });
+  const why = h("ul", { class: "troubles" });
+  const root = h(
+    "section",
+    { class: "now", "aria-label": "Newest value" },
+    heading,
+    h("div", { "aria-live": "polite" }, h("p", { class: "figure" }, value, unit), interval, state, why),
+    age,
+  );
+  return {
+    root,
+    update(nowMs) {
+      const newest = newestOf(sensor);
+      const offline = agentOf(fleet, sensor)?.status === "offline";
+      const problems = sensorProblems(fleet, sensor, nowMs);
+      const level = offline ? "bad" : worst(problems);
+      const texts = [...(offline ? [`${newest?.agent} is offline`] : []), ...problems.map((p) => p.text)];
+      const word = stateInWord(fleet, sensor, nowMs);
+      root.dataset.level = level;
+      refill(state, level + word, () => [mark(level), word]);
+      say(value, concentration(newest?.value ?? null));
+      say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);
+      say(interval, newest?.value == null ? "No value in the newest window" : `${intervalInWords(newest)} interval`);
+      refill(why, JSON.stringify(texts), () => texts.map((text) => h("li", {}, `${text}.`)));
+      show(why, texts.length > 0);
+      say(age, newest ? windowInWords(newest.startMs, newest.endMs, nowMs) : "");
+    },
+  };
+}
+
+function windowInWords(startMs: number, endMs: number, nowMs: number): string {
+  return `Window ${when(startMs, nowMs)} to ${clockTime(endMs)}, ended ${ago(endMs, nowMs)}.`;
+}

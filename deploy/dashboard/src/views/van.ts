@@ -1,0 +1,98 @@
+/** The health of each van: is it online, does its clock hold, does anything wait or fall silent. */
+
+import { h, refill } from "../dom";
+import { sorted, type Agent, type Fleet } from "../fleet";
+import { agentProblems, worst } from "../verdict";
+import type { Health } from "../wire";
+import { ago, bytes, channelName, listed, plural, span } from "../words";
+import { mark } from "./mark";
+import type { Section } from "./view";
+
+export function vanList(fleet: Fleet): Section {
+  const root = h("section", { class: "vans", "aria-label": "Vans" });
+  const vans = new Map<string, Section>();
+  return {
+    root,
+    update(nowMs) {
+      for (const agent of fleet.agents.values()) if (!vans.has(agent.id)) vans.set(agent.id, van(agent));
+      const order = sorted(fleet.agents);
+      refill(root, JSON.stringify(order.map((agent) => agent.id)), () =>
+        order.map((agent) => vans.get(agent.id)!.root),
+      );
+      for (const each of vans.values()) each.update(nowMs);
+    },
+  };
+}
+
+function van(agent: Agent): Section {
+  const state = h("span", { class: "state" });
+  const facts = h("dl", { class: "facts" });
+  const root = h("article", { class: "van", "data-agent": agent.id }, h("h2", {}, agent.id, state), facts);
+  return {
+    root,
+    update(nowMs) {
+      const level = worst(agentProblems(agent));
+      const word =
+        agent.status === "offline"
+          ? "Offline"
+          : agent.status === "online"
+            ? level === "fine"
+              ? "Online"
+              : "Online, needs attention"
+            : "Unknown";
+      root.dataset.level = level;
+      refill(state, level + word, () => [mark(level), word]);
+      const rows = agent.health
+        ? factsOf(agent.health, agent.status === "online", nowMs)
+        : [["Health", "No health message yet"] as Fact];
+      refill(facts, JSON.stringify(rows), () => rows.map(fact));
+    },
+  };
+}
+
+type Fact = [name: string, words: string, alert?: boolean];
+
+export function fact([name, words, alert]: Fact): HTMLElement {
+  return h("div", alert ? { class: "alert" } : {}, h("dt", {}, name), h("dd", {}, words));
+}
+
+function factsOf(health: Health, online: boolean, nowMs: number): Fact[] {
+  const { outbox, readings } = health;
+  const faults = faultsInWords(health);
+  return [
+    ["Outbox", outboxInWords(outbox), (outbox?.dropped ?? 0) > 0],
+    ["Clock", health.clock ?? "unknown", health.clock === "unsynchronised"],
+    ["Silence", faults || "every channel speaks", faults !== ""],
+    ["Readings", readingsInWords(readings)],
+    ["Version", health.version ?? "unknown"],
+    ["Running for", !online || health.uptimeS === null ? "–" : span(health.uptimeS)],
+    ["Memory", bytes(health.rssBytes)],
+    ["Written to disk", bytes(health.writtenBytes)],
+    ["Journal", bytes(health.journalBytes)],
+    ["Last report", health.atMs === null ? "unknown" : ago(health.atMs, nowMs)],
+  ];
+}
+
+function outboxInWords(outbox: Health["outbox"]): string {
+  if (!outbox) return "unknown";
+  const waiting = outbox.depth === 0 ? "empty" : `${outbox.depth.toLocaleString("en-GB")} waiting`;
+  const oldest = outbox.depth > 0 && outbox.oldestS !== null ? `, oldest ${span(outbox.oldestS)}` : "";
+  const dropped = outbox.dropped > 0 ? `, ${outbox.dropped.toLocaleString("en-GB")} dropped` : "";
+  return waiting + oldest + dropped;
+}
+
+/** Accepted first, then whatever was turned away and is not zero. */
+function readingsInWords(readings: Record<string, number>): string {
+  const { accepted = 0, ...others } = readings;
+  const turnedAway = Object.entries(others).filter(([, n]) => n > 0);
+  return [plural(accepted, "accepted", "accepted"), ...turnedAway.map(([why, n]) => plural(n, why, why))].join(", ");
+}
+
+function faultsInWords(health: Health): string {
+  return Object.entries(health.sensors)
+    .flatMap(([sensor, { silent, stuck }]) => [
+      ...(silent.length > 0 ? [`${sensor} ${listed(silent.map(channelName))} silent`] : []),
+      ...(stuck.length > 0 ? [`${sensor} ${listed(stuck.map(channelName))} stuck`] : []),
+    ])
+    .join("; ");
+}

@@ -1,0 +1,222 @@
+/** The wire contract as a subscriber sees it: every decoder takes any bytes and gives a value or null. */
+
+import {
+  asFields,
+  count,
+  entries,
+  fieldsOf,
+  instantMs,
+  MAX_TEXT,
+  names,
+  number,
+  plain,
+  range,
+  samples,
+  text,
+  topicLevel,
+} from "./payload";
+import type { Fields } from "./payload";
+
+export type Quality = 1 | 3 | 4 | 9;
+
+export interface Estimate {
+  sensor: string;
+  gas: string;
+  unit: string;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  level: number | null;
+  startMs: number;
+  endMs: number;
+  revision: number;
+  quality: Quality;
+  reasons: string[];
+  inputs: Record<string, number | null>;
+  minutes: Record<string, number>;
+  expectedMinutes: number | null;
+  weights: Record<string, number>;
+  model: string | null;
+  agent: string | null;
+}
+
+export interface Card {
+  id: string;
+  unit: string;
+  channels: string[];
+  auxiliary: string;
+  kernel: string | null;
+  support: number | null;
+  domain: Record<string, [number, number]>;
+  interval: { halfWidth: number; level: number } | null;
+  provenance: Record<string, string>;
+  /** The auxiliary variable first (`x`), then one curve per channel and `bias`, all of one length. */
+  x: number[];
+  curves: Record<string, number[]>;
+}
+
+export interface SensorHealth {
+  model: string | null;
+  lastReadingMs: number | null;
+  silent: string[];
+  stuck: string[];
+}
+
+export interface Health {
+  version: string | null;
+  atMs: number | null;
+  uptimeS: number | null;
+  clock: string | null;
+  readings: Record<string, number>;
+  outbox: { depth: number; oldestS: number | null; dropped: number } | null;
+  sensors: Record<string, SensorHealth>;
+  rssBytes: number | null;
+  writtenBytes: number | null;
+  journalBytes: number | null;
+}
+
+export interface Answer {
+  id: string;
+  index: number;
+  of: number;
+  estimate: Estimate | null;
+  error: string | null;
+}
+
+const MAX_CHANNELS = 8;
+
+export function decodeEstimate(payload: Uint8Array, sensor: string): Estimate | null {
+  return estimateOf(fieldsOf(payload), sensor);
+}
+
+function estimateOf(fields: Fields | null, sensor?: string): Estimate | null {
+  const startMs = instantMs(fields?.start);
+  const endMs = instantMs(fields?.end);
+  const name = topicLevel(fields?.sensor);
+  const quality = fields?.quality;
+  if (fields?.v !== 1 || name === null || startMs === null || endMs === null || endMs <= startMs) return null;
+  if (sensor !== undefined && sensor !== name) return null;
+  if (quality !== 1 && quality !== 3 && quality !== 4 && quality !== 9) return null;
+  const { expected, ...minutes } = entries(fields.minutes, number, MAX_CHANNELS + 1);
+  return {
+    sensor: name,
+    gas: text(fields.gas) ?? "CO",
+    unit: text(fields.unit) ?? "ppm",
+    value: number(fields.value),
+    low: number(fields.low),
+    high: number(fields.high),
+    level: number(fields.level),
+    startMs,
+    endMs,
+    revision: count(fields.revision),
+    quality,
+    reasons: names(fields.reasons, 16),
+    inputs: entries(fields.inputs, number, MAX_CHANNELS),
+    minutes,
+    expectedMinutes: expected ?? null,
+    weights: entries(fields.weights, number, MAX_CHANNELS + 1),
+    model: text(fields.model, 80),
+    agent: topicLevel(fields.agent),
+  };
+}
+
+function intervalOf(raw: unknown): Card["interval"] {
+  const halfWidth = number(asFields(raw)?.half_width);
+  const level = number(asFields(raw)?.level);
+  return halfWidth === null || level === null ? null : { halfWidth, level };
+}
+
+export function decodeCard(payload: Uint8Array, sensor: string): Card | null {
+  const fields = fieldsOf(payload);
+  const id = text(fields?.id, 80);
+  if (fields?.v !== 1 || fields.sensor !== sensor || id === null) return null;
+  const auxiliary = text(fields.auxiliary) ?? "temperature";
+  const { [auxiliary]: x = [], ...curves } = entries(fields.curves, samples, MAX_CHANNELS + 2);
+  const rising = x.every((at, i) => i === 0 || at > x[i - 1]!);
+  return {
+    id,
+    unit: text(fields.unit) ?? "ppm",
+    channels: names(fields.channels, MAX_CHANNELS),
+    auxiliary,
+    kernel: text(fields.kernel),
+    support: number(fields.support),
+    domain: entries(fields.domain, range, MAX_CHANNELS + 1),
+    interval: intervalOf(fields.interval),
+    provenance: entries(fields.provenance, plain, 24),
+    x: rising ? x : [],
+    curves: Object.fromEntries(Object.entries(curves).filter(([, y]) => rising && y.length === x.length)),
+  };
+}
+
+function sensorHealthOf(raw: unknown): SensorHealth | null {
+  const fields = asFields(raw);
+  return (
+    fields && {
+      model: text(fields.model, 80),
+      lastReadingMs: instantMs(fields.last_reading),
+      silent: names(fields.silent, MAX_CHANNELS + 1),
+      stuck: names(fields.stuck, MAX_CHANNELS + 1),
+    }
+  );
+}
+
+export function decodeHealth(payload: Uint8Array): Health | null {
+  const fields = fieldsOf(payload);
+  if (fields?.v !== 1) return null;
+  const outbox = asFields(fields.outbox);
+  return {
+    version: text(fields.version),
+    atMs: instantMs(fields.at),
+    uptimeS: number(fields.uptime_s),
+    clock: text(fields.clock),
+    readings: entries(fields.readings, number, 16),
+    outbox: outbox && {
+      depth: count(outbox.depth),
+      oldestS: number(outbox.oldest_s),
+      dropped: count(outbox.dropped),
+    },
+    sensors: entries(fields.sensors, sensorHealthOf),
+    rssBytes: number(fields.rss_bytes),
+    writtenBytes: number(fields.written_bytes),
+    journalBytes: number(fields.journal_bytes),
+  };
+}
+
+export function decodeStatus(payload: Uint8Array): "online" | "offline" | null {
+  const word = payload.length > 16 ? "" : new TextDecoder().decode(payload).trim();
+  return word === "online" || word === "offline" ? word : null;
+}
+
+export function decodeAnswer(payload: Uint8Array): Answer | null {
+  const fields = fieldsOf(payload);
+  const id = text(fields?.id);
+  if (!fields || id === null) return null;
+  const error = text(fields.error, MAX_TEXT);
+  const estimate = estimateOf(asFields(fields.estimate));
+  return { id, index: count(fields.index), of: count(fields.of), estimate, error };
+}
+
+export type Subject =
+  | { kind: "estimate" | "latest" | "card"; sensor: string }
+  | { kind: "status" | "health"; agent: string }
+  | { kind: "answer"; agent: string; id: string };
+
+export const SUBSCRIPTIONS = [
+  "agents/+/status",
+  "agents/+/health",
+  "calibrated/+/model",
+  "calibrated/+/co/latest",
+  "calibrated/+/co",
+];
+
+/** What a topic speaks of; null for a topic outside the contract. */
+export function subjectOf(topic: string): Subject | null {
+  const [root, name = "", leaf = "", more = "", ...rest] = topic.split("/");
+  if (topicLevel(name) === null || rest.length > 0) return null;
+  if (root === "calibrated" && leaf === "co" && more === "") return { kind: "estimate", sensor: name };
+  if (root === "calibrated" && leaf === "co" && more === "latest") return { kind: "latest", sensor: name };
+  if (root === "calibrated" && leaf === "model" && more === "") return { kind: "card", sensor: name };
+  if (root === "agents" && leaf === "response" && more !== "") return { kind: "answer", agent: name, id: more };
+  if (root === "agents" && (leaf === "status" || leaf === "health") && more === "") return { kind: leaf, agent: name };
+  return null;
+}

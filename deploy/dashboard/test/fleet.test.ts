@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { columns } from "../src/charts/columns";
+import { runs } from "../src/charts/sparkline";
+import { Fleet } from "../src/fleet";
+import { window } from "./sample";
+
+function fleetOf(...windows: ReturnType<typeof window>[]): Fleet {
+  const fleet = new Fleet();
+  for (const each of windows) fleet.addEstimate(each, null);
+  return fleet;
+}
+
+const windowsOf = (fleet: Fleet) => fleet.sensors.get("5A2D")!.windows;
+
+test("any order, and any number of times, gives the same day", () => {
+  const [a, b, c] = [window(0), window(1), window(2)];
+  const expected = [a, b, c];
+  for (const order of [
+    [a, b, c],
+    [c, a, b],
+    [b, c, a, b, a, c, c],
+  ])
+    expect(windowsOf(fleetOf(...order))).toEqual(expected);
+});
+
+test("the highest revision of a window stays, whichever came last", () => {
+  const [first, second] = [window(0, { value: 0.5 }), window(0, { value: 0.6, revision: 1 })];
+  expect(windowsOf(fleetOf(first, second))).toEqual([second]);
+  expect(windowsOf(fleetOf(second, first))).toEqual([second]);
+});
+
+test("one day is kept, counted back from the newest window", () => {
+  const kept = windowsOf(fleetOf(...Array.from({ length: 200 }, (_, i) => window(i))));
+  expect(kept.length).toBe(96);
+  expect(kept[0]).toEqual(window(104));
+});
+
+test("short windows do not fill the memory", () => {
+  const seconds = Array.from({ length: 2000 }, (_, i) => window(0, { startMs: i * 1000, endMs: (i + 1) * 1000 }));
+  expect(windowsOf(fleetOf(...seconds)).length).toBe(1440);
+});
+
+test("no more than 64 sensors are shown, and the rest is counted", () => {
+  const fleet = fleetOf(...Array.from({ length: 70 }, (_, i) => window(0, { sensor: `s${i}` })));
+  expect([fleet.sensors.size, fleet.refused]).toEqual([64, 6]);
+});
+
+test("only the newest window, heard live, shows that a sensor is alive", () => {
+  const fleet = new Fleet();
+  fleet.addEstimate(window(5), null);
+  fleet.addEstimate(window(1), 1000);
+  expect(fleet.sensors.get("5A2D")!.heardMs).toBeNull();
+  fleet.addEstimate(window(5), 2000);
+  expect(fleet.sensors.get("5A2D")!.heardMs).toBe(2000);
+});
+
+test("the line breaks at a window without a value and at one that never came", () => {
+  const day = [window(0), window(1), window(2, { value: null }), window(3), window(7), window(8)];
+  expect(runs(day)).toEqual([[day[0], day[1]], [day[3]], [day[4], day[5]]]);
+});
+
+test("a chart gets an empty point where windows never came, and a ring where one is flagged", () => {
+  const day = [window(0), window(1, { quality: 3 }), window(4, { value: null }), window(5)];
+  const { data, windows } = columns(day);
+  expect(windows).toEqual([day[0], day[1], null, day[2], day[3]]);
+  expect(data.slice(1)).toEqual([
+    [0.7, 0.7, null, null, 0.7],
+    [0.9, 0.9, null, null, 0.9],
+    [0.8, 0.8, null, null, 0.8],
+    [null, 0.8, null, null, null],
+  ]);
+  expect([...data[0]].every((x, i, all) => i === 0 || x > all[i - 1]!)).toBe(true);
+});

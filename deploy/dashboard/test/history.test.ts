@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { History, type Request } from "../src/history";
+import { window } from "./sample";
+
+function conversation() {
+  const asked: Request[] = [];
+  const hungUp: string[] = [];
+  const history = new History({ ask: (request) => asked.push(request), hangUp: ({ id }) => hungUp.push(id) }, "page");
+  return { asked, hungUp, history };
+}
+
+const answer = (id: string, index: number, of: number, sensor = "5A2D") => ({
+  id,
+  index,
+  of,
+  estimate: of > 0 ? window(index, { sensor }) : null,
+  error: null,
+});
+
+test("a day is asked for once per sensor, the next sensor only when the last answer is in", () => {
+  const { asked, hungUp, history } = conversation();
+  for (const sensor of ["5A2D", "B5FF", "5A2D"]) history.want(window(0, { sensor }), 0);
+  expect(asked).toEqual([{ id: "page-0", agent: "van-1", sensor: "5A2D", last: 96 }]);
+  expect(history.take(answer("page-0", 0, 2), 1)).toEqual(window(0));
+  expect(asked.length).toBe(1);
+  expect(history.take(answer("page-0", 1, 2), 2)).toEqual(window(1));
+  expect(asked.map(({ sensor }) => sensor)).toEqual(["5A2D", "B5FF"]);
+  expect(hungUp).toEqual(["page-0"]);
+});
+
+test.each([
+  ["nothing kept", answer("page-0", 0, 0)],
+  ["an error", { id: "page-0", index: 0, of: 0, estimate: null, error: "unknown sensor" }],
+])("%s ends the request", (_, reply) => {
+  const { hungUp, history } = conversation();
+  history.want(window(0), 0);
+  expect(history.take(reply, 1)).toBeNull();
+  expect(hungUp).toEqual(["page-0"]);
+});
+
+test("answers to others, and estimates of other sensors, are not ours", () => {
+  const { history } = conversation();
+  history.want(window(0), 0);
+  expect(history.take(answer("other-0", 0, 2), 1)).toBeNull();
+  expect(history.take(answer("page-0", 0, 2, "B5FF"), 1)).toBeNull();
+});
+
+test("an agent that stops answering does not hold up the next sensor", () => {
+  const { asked, history } = conversation();
+  history.want(window(0), 0);
+  history.want(window(0, { sensor: "B5FF" }), 0);
+  history.take(answer("page-0", 0, 96), 10_000);
+  history.tick(25_000);
+  expect(asked.length).toBe(1);
+  history.tick(25_001);
+  expect(asked.length).toBe(2);
+});
+
+test("after a reconnection everything is asked again", () => {
+  const { asked, history } = conversation();
+  history.want(window(0), 0);
+  history.startOver();
+  history.want(window(0), 1);
+  expect(asked.map(({ id }) => id)).toEqual(["page-0", "page-1"]);
+});
+
+test("an agent that goes offline frees the line for the others, and is asked again when it is back", () => {
+  const { asked, hungUp, history } = conversation();
+  history.want(window(0), 0);
+  history.want(window(0, { sensor: "B5FF", agent: "van-2" }), 0);
+  history.forget("van-1", 1);
+  expect(hungUp).toEqual(["page-0"]);
+  history.take(answer("page-1", 0, 0), 2);
+  history.want(window(0), 3);
+  expect(asked.map(({ agent, sensor }) => `${agent} ${sensor}`)).toEqual(["van-1 5A2D", "van-2 B5FF", "van-1 5A2D"]);
+});

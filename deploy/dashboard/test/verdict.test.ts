@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+import { Fleet } from "../src/fleet";
+import { staleSinceMs, verdict } from "../src/verdict";
+import { decodeHealth, type Estimate } from "../src/wire";
+import { ago, concentration, reasonsInWords, span } from "../src/words";
+import { bytesOf, START_MS, window, WINDOW_MS } from "./sample";
+
+const END_MS = START_MS + WINDOW_MS;
+
+function fleetOf(changes: Partial<Estimate> = {}, heardMs: number | null = END_MS): Fleet {
+  const fleet = new Fleet();
+  fleet.setStatus("van-1", "online", END_MS);
+  fleet.addEstimate(window(0, changes), heardMs);
+  return fleet;
+}
+
+function healthOf(changes: object): Uint8Array {
+  return bytesOf(JSON.stringify({ v: 1, sensors: {}, ...changes }));
+}
+
+test("a sound sensor of an online van is fine", () => {
+  expect(verdict(fleetOf(), END_MS)).toEqual({ level: "fine", headline: "The sensor is fine.", troubles: [] });
+});
+
+test("a flag is told in words, with the sensor's name", () => {
+  const fleet = fleetOf({
+    quality: 3,
+    reasons: ["temperature_outside_training", "op1_outside_training", "clock_unsynchronised"],
+  });
+  const text =
+    "Temperature and OP1 are outside the range the model was trained on. The gateway’s clock is not synchronised";
+  expect(verdict(fleet, END_MS)).toEqual({
+    level: "look",
+    headline: "1 of 1 sensor needs attention.",
+    troubles: [{ who: "5A2D", sensor: "5A2D", level: "look", text }],
+  });
+});
+
+test("a silent channel in the health is a trouble of its sensor", () => {
+  const fleet = fleetOf();
+  fleet.setHealth(
+    "van-1",
+    decodeHealth(healthOf({ sensors: { "5A2D": { silent: ["op2"], stuck: ["op1"] } } }))!,
+    END_MS,
+  );
+  expect(verdict(fleet, END_MS).troubles.map(({ text }) => text)).toEqual(["OP2 is silent. OP1 is stuck at one value"]);
+});
+
+test("an offline van outranks everything", () => {
+  const fleet = fleetOf({ quality: 4, reasons: ["value_not_finite"] });
+  fleet.setStatus("van-1", "offline", END_MS);
+  expect(verdict(fleet, END_MS).headline).toBe("van-1 is offline.");
+});
+
+test("a sensor whose first window is open waits, and is not in trouble", () => {
+  const fleet = new Fleet();
+  fleet.setHealth("van-1", decodeHealth(healthOf({ sensors: { "5A2D": { silent: [], stuck: [] } } }))!, END_MS);
+  expect(verdict(fleet, END_MS)).toEqual({ level: "fine", headline: "Waiting for the first window.", troubles: [] });
+});
+
+test("a backlog, lost estimates and a free-running clock are the van's troubles", () => {
+  const fleet = fleetOf();
+  fleet.setHealth(
+    "van-1",
+    decodeHealth(healthOf({ clock: "unsynchronised", outbox: { depth: 9, oldest_s: 4000, dropped: 2 } }))!,
+    END_MS,
+  );
+  const { headline, troubles } = verdict(fleet, END_MS);
+  expect(headline).toBe("The sensors are fine, the van needs attention.");
+  expect(troubles[0]!.text).toBe(
+    "Its clock is not synchronised. Estimates have waited for more than 30 minutes to be sent. 2 estimates dropped because the outbox was full",
+  );
+});
+
+describe("stale means that nothing new came for two windows", () => {
+  const since = (fleet: Fleet, nowMs: number) => staleSinceMs(fleet.sensors.get("5A2D")!, nowMs);
+
+  test("by the window's end, for a page just opened", () => {
+    const fleet = fleetOf({}, null);
+    expect(since(fleet, END_MS + 2 * WINDOW_MS)).toBeNull();
+    expect(since(fleet, END_MS + 2 * WINDOW_MS + 1)).toBe(END_MS);
+  });
+
+  test("by arrival, for a replay of the past", () => {
+    const nowMs = END_MS + 1e10;
+    expect(since(fleetOf({}, nowMs), nowMs + WINDOW_MS)).toBeNull();
+    expect(since(fleetOf({}, nowMs), nowMs + 3 * WINDOW_MS)).toBe(nowMs);
+  });
+});
+
+test("words", () => {
+  expect([span(1), span(59), span(60), span(7199), span(7200), span(172_800), span(70_000_000)]).toEqual([
+    "1 second",
+    "59 seconds",
+    "1 minute",
+    "119 minutes",
+    "2 hours",
+    "2 days",
+    "2 years",
+  ]);
+  expect([ago(0, 3000), ago(0, 60_000), ago(3_600_000, 0)]).toEqual([
+    "just now",
+    "1 minute ago",
+    "60 minutes ahead of this device’s clock",
+  ]);
+  expect([concentration(0.834), concentration(-0.004), concentration(-0.05), concentration(null)]).toEqual([
+    "0.83",
+    "0.00",
+    "−0.05",
+    "–",
+  ]);
+  expect(reasonsInWords(["constructor", "some_new_code"])).toEqual(["constructor", "some new code"]);
+});

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { decodeAnswer, decodeCard, decodeEstimate, decodeHealth, decodeStatus, subjectOf } from "../src/wire";
+import { bytesOf, estimateJson } from "./sample";
+
+const HOSTILE = [
+  "",
+  "null",
+  "[]",
+  "1e999",
+  "{",
+  "[".repeat(60_000),
+  `{"v":1,"sensor":"${"x".repeat(70_000)}"}`,
+  '{"v":1,"sensor":"5A2D","start":"never","end":"2024-02-01T10:30:00Z","quality":1}',
+  '{"v":1,"__proto__":{"sensor":"5A2D"}}',
+];
+
+describe("decoders are total", () => {
+  test.each([decodeEstimate, decodeCard, decodeHealth, decodeStatus, decodeAnswer])(
+    "%o gives null for broken bytes",
+    (decode) => {
+      for (const words of HOSTILE.slice(0, 7)) expect(decode(bytesOf(words), "5A2D")).toBeNull();
+      expect(decode(new Uint8Array([0xff, 0xfe, 0x80]), "5A2D")).toBeNull();
+    },
+  );
+
+  test.each(HOSTILE)("no estimate in %.40s", (words) => {
+    expect(decodeEstimate(bytesOf(words), "5A2D")).toBeNull();
+  });
+
+  test.each([
+    ["another version", { v: 2 }],
+    ["another sensor", { sensor: "B5FF" }],
+    ["a sensor that is a wildcard", { sensor: "+" }],
+    ["an end before its start", { end: "2024-02-01T10:00:00Z" }],
+    ["a quality outside QARTOD", { quality: 2 }],
+  ])("an estimate of %s is refused", (_, changes) => {
+    expect(decodeEstimate(bytesOf(JSON.stringify(estimateJson(changes))), "5A2D")).toBeNull();
+  });
+});
+
+test("an estimate is read as it describes itself", () => {
+  const estimate = decodeEstimate(bytesOf(JSON.stringify(estimateJson())), "5A2D")!;
+  expect(estimate).toMatchObject({
+    value: 0.834,
+    low: 0.71,
+    startMs: Date.UTC(2024, 1, 1, 10, 15),
+    endMs: Date.UTC(2024, 1, 1, 10, 30),
+    expectedMinutes: 15,
+    model: "sha256:9f3c01ab23cd4567",
+    agent: "van-1",
+  });
+  expect({ ...estimate.minutes }).toEqual({ op1: 15, op2: 15, temperature: 14 });
+});
+
+test("text and lists from the network are cut to a bound", () => {
+  const changes = { reasons: Array(1000).fill("r".repeat(1000)), agent: "a/b" };
+  const estimate = decodeEstimate(
+    bytesOf(JSON.stringify(estimateJson({ ...changes, reasons: changes.reasons.slice(0, 60) }))),
+    "5A2D",
+  )!;
+  expect(estimate.reasons).toEqual(Array(16).fill("r".repeat(64)));
+  expect(estimate.agent).toBeNull();
+});
+
+test("a card keeps only curves that fit its temperatures, and none if these do not rise", () => {
+  const card = (temperature: number[]) =>
+    decodeCard(
+      bytesOf(
+        JSON.stringify({
+          v: 1,
+          sensor: "5A2D",
+          id: "sha256:1",
+          channels: ["op1"],
+          auxiliary: "temperature",
+          curves: { temperature, op1: [1, 2, 3], bias: [1, 2] },
+        }),
+      ),
+      "5A2D",
+    )!;
+  expect(Object.keys(card([1, 2, 3]).curves)).toEqual(["op1"]);
+  expect(card([1, 3, 2])).toMatchObject({ x: [], curves: {} });
+});
+
+test("topics outside the contract have no subject", () => {
+  expect(subjectOf("calibrated/5A2D/co/latest")).toEqual({ kind: "latest", sensor: "5A2D" });
+  expect(subjectOf("agents/van-1/response/7")).toEqual({ kind: "answer", agent: "van-1", id: "7" });
+  for (const topic of [
+    "",
+    "calibrated",
+    "calibrated//co",
+    "calibrated/5A2D/no2",
+    "calibrated/5A2D/co/latest/x",
+    "agents/van-1/response",
+  ])
+    expect(subjectOf(topic)).toBeNull();
+});
