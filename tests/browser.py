@@ -1,0 +1,255 @@
+"""A real headless Chromium, driven over its own DevTools pipe.
+
+The pipe needs no port, no driver program and no package: two file descriptors and JSON. It is also the
+browser's lifeline: when the test process dies, however it dies, the pipe closes and Chromium leaves.
+
+    with Chromium(profile=tmp_path) as chromium:
+        page = chromium.open(url, width=390, height=844, dark=True)
+        page.wait("document.querySelector('.value')")
+        assert page.complaints() == []
+"""
+
+import base64
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+Json = dict[str, Any]
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--headless",
+    "--remote-debugging-pipe",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+    "--hide-scrollbars",
+)
+COMMANDS_FD, EVENTS_FD = 3, 4  # fixed by --remote-debugging-pipe
+ABOVE_STANDARD_FDS = 10
+ANSWER_S = 30.0
+POLL_S = 0.05
+
+
+class BrowserFailed(AssertionError):
+    """The browser died, went silent, or the page never became what was waited for."""
+
+
+def chromium_path() -> str | None:
+    """Where the system's Chromium is, or None."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+@dataclass(slots=True)
+class Pipe:
+    """DevTools messages both ways: JSON, each ended by a zero byte; events wait in `events`."""
+
+    commands: int
+    replies: int
+    buffer: bytes = b""
+    last_id: int = 0
+    events: list[Json] = field(default_factory=list)
+
+    def call(self, method: str, params: Json | None = None, session: str | None = None) -> Json:
+        self.last_id += 1
+        message: Json = {"id": self.last_id, "method": method, "params": params or {}}
+        if session is not None:
+            message["sessionId"] = session
+        os.write(self.commands, json.dumps(message).encode() + b"\0")
+        reply = self._reply_to(self.last_id, method)
+        if "error" in reply:
+            raise BrowserFailed(f"{method}: {reply['error'].get('message')}")
+        result: Json = reply["result"]
+        return result
+
+    def drain(self) -> None:
+        """Take in the events that have already arrived."""
+        while message := self._next(timeout_s=0.0):
+            self.events.append(message)
+
+    def close(self) -> None:
+        os.close(self.commands)
+        os.close(self.replies)
+
+    def _reply_to(self, wanted: int, method: str) -> Json:
+        give_up = time.monotonic() + ANSWER_S
+        while message := self._next(give_up - time.monotonic()):
+            if message.get("id") == wanted:
+                return message
+            self.events.append(message)
+        raise BrowserFailed(f"{method}: Chromium gave no answer within {ANSWER_S:.0f} s")
+
+    def _next(self, timeout_s: float) -> Json | None:
+        while b"\0" not in self.buffer:
+            ready, _, _ = select.select([self.replies], [], [], max(0.0, timeout_s))
+            chunk = os.read(self.replies, 1 << 16) if ready else b""
+            if ready and not chunk:
+                raise BrowserFailed("Chromium closed its pipe; run it by hand to see why")
+            if not chunk:
+                return None
+            self.buffer += chunk
+        raw, _, self.buffer = self.buffer.partition(b"\0")
+        message: Json = json.loads(raw)
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One tab. Expressions are JavaScript and give plain values."""
+
+    pipe: Pipe
+    session: str
+
+    def call(self, method: str, params: Json | None = None) -> Json:
+        return self.pipe.call(method, params, self.session)
+
+    def evaluate(self, expression: str) -> Any:
+        reply = self.call(
+            "Runtime.evaluate",
+            {"expression": expression, "returnByValue": True, "awaitPromise": True, "userGesture": True},
+        )
+        if details := reply.get("exceptionDetails"):
+            raise BrowserFailed(f"{expression}: {details.get('exception', {}).get('description', details)}")
+        return reply["result"].get("value")
+
+    def wait(self, expression: str, timeout_s: float = 15.0) -> Any:
+        """The expression's value once it is truthy."""
+        give_up = time.monotonic() + timeout_s
+        while not (value := self._evaluate_between_pages(expression)):
+            if time.monotonic() > give_up:
+                shown = self.evaluate("document.body.innerText")
+                raise BrowserFailed(f"never true within {timeout_s} s: {expression}\nThe page says:\n{shown}")
+            time.sleep(POLL_S)
+        return value
+
+    def _evaluate_between_pages(self, expression: str) -> Any:
+        """The value, or None while the tab is on its way from one page to the next."""
+        try:
+            return self.evaluate(expression)
+        except BrowserFailed as failure:
+            if not any(sign in str(failure) for sign in ("target navigated", "context")):
+                raise
+            return None
+
+    def wait_for_text(self, words: str, selector: str = "body", timeout_s: float = 15.0) -> None:
+        """Return once the words can be read within the selected element."""
+        chosen = f"document.querySelector({json.dumps(selector)})"
+        self.wait(f"{chosen}?.innerText.includes({json.dumps(words)})", timeout_s)
+
+    def press(self, key: str) -> None:
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", {"type": kind, "key": key, "code": key, **_key_code(key)})
+
+    def screenshot(self, path: Path, *, whole: bool = False) -> None:
+        options = {"format": "png", "captureBeyondViewport": whole, **self._clip(whole)}
+        shot = self.call("Page.captureScreenshot", options)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+    def complaints(self) -> list[str]:
+        """Everything the page or the browser wrote as an error, and every uncaught exception, so far."""
+        self.pipe.drain()
+        mine = [event for event in self.pipe.events if event.get("sessionId") == self.session]
+        return [words for event in mine if (words := _complaint(event["method"], event["params"]))]
+
+    def _clip(self, whole: bool) -> Json:
+        if not whole:
+            return {}
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        return {"clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}}
+
+
+class Chromium:
+    """A browser of one's own: a fresh profile, no network of its own, ended with the `with` block."""
+
+    def __init__(self, profile: Path, environment: Mapping[str, str] = os.environ) -> None:
+        path = chromium_path()
+        if path is None:
+            raise BrowserFailed(f"no browser: expected one of {', '.join(NAMES)} on the path")
+        arguments = [path, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        self.pid, self.pipe = _spawn(arguments, {**environment, "TZ": "UTC"})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(BrowserFailed, OSError):
+            self.pipe.call("Browser.close")
+        self.pipe.close()
+        _reap(self.pid)
+
+    def open(self, url: str, *, width: int = 1280, height: int = 800, dark: bool = False) -> Page:
+        target = self.pipe.call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        attached = self.pipe.call("Target.attachToTarget", {"targetId": target, "flatten": True})
+        page = Page(self.pipe, attached["sessionId"])
+        for domain in ("Page", "Runtime", "Log"):
+            page.call(f"{domain}.enable")
+        screen = {"width": width, "height": height, "deviceScaleFactor": 2, "mobile": width < 600}
+        page.call("Emulation.setDeviceMetricsOverride", screen)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        page.call("Emulation.setEmulatedMedia", {"features": [scheme]})
+        page.call("Page.navigate", {"url": url})
+        page.wait("document.readyState === 'complete'")
+        return page
+
+
+def _spawn(arguments: list[str], environment: Mapping[str, str]) -> tuple[int, Pipe]:
+    theirs_in, commands = (_high(fd) for fd in os.pipe())
+    replies, theirs_out = (_high(fd) for fd in os.pipe())
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_DUP2, theirs_in, COMMANDS_FD),
+        (os.POSIX_SPAWN_DUP2, theirs_out, EVENTS_FD),
+    ]
+    pid = os.posix_spawn(arguments[0], arguments, environment, file_actions=actions)
+    os.close(theirs_in)
+    os.close(theirs_out)
+    return pid, Pipe(commands, replies)
+
+
+def _high(fd: int) -> int:
+    """The same file on a number that the child's 3 and 4 cannot overwrite; closed on exec."""
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, ABOVE_STANDARD_FDS)
+    os.close(fd)
+    return moved
+
+
+def _reap(pid: int, patience_s: float = 5.0) -> None:
+    give_up = time.monotonic() + patience_s
+    while os.waitpid(pid, os.WNOHANG) == (0, 0):
+        if time.monotonic() > give_up:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return
+        time.sleep(POLL_S)
+
+
+def _complaint(method: str, params: Json) -> str | None:
+    if method == "Runtime.exceptionThrown":
+        details = params["exceptionDetails"]
+        return str(details.get("exception", {}).get("description") or details["text"])
+    if method == "Runtime.consoleAPICalled" and params["type"] in ("error", "assert"):
+        return " ".join(str(item.get("value", item.get("description"))) for item in params["args"])
+    if method == "Log.entryAdded" and params["entry"]["level"] == "error":
+        return f"{params['entry']['text']} {params['entry'].get('url', '')}".strip()
+    return None
+
+
+def _key_code(key: str) -> Json:
+    codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39}
+    return {"windowsVirtualKeyCode": codes[key], **({"text": "\r"} if key == "Enter" else {})}

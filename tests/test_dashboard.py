@@ -1,0 +1,389 @@
+"""The dashboard in a real Chromium, against a real broker, with a van that speaks the wire contract."""
+
+import base64
+import fcntl
+import functools
+import gzip
+import hashlib
+import http.server
+import json
+import random
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from edge_agent import bundle
+from tests import van as wire
+from tests.broker import MOSQUITTO, AgentProcess, Mosquitto, client, free_port
+from tests.browser import Chromium, Page, chromium_path
+from tests.conftest import make_model
+from tests.van import WINDOW_S, Van, estimate, health, sensor_health
+
+DASHBOARD = Path(__file__).parent.parent / "deploy" / "dashboard"
+LARGEST_BYTES = 300_000
+SENSORS = ("1FEA", "5092", "5A2D", "5CB6", "B5FF", "D3EB")
+HOSTILE = "<img src=x onerror=window.pwned=1>"
+
+
+def npm(*arguments: str) -> None:
+    run = subprocess.run(["npm", *arguments], cwd=DASHBOARD, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, f"npm {' '.join(arguments)}:\n{run.stdout}\n{run.stderr}"
+
+
+@pytest.fixture(scope="session")
+def packages() -> None:
+    """The page's packages as the lock file has them, installed once."""
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    lock, installed = DASHBOARD / "package-lock.json", DASHBOARD / "node_modules" / ".package-lock.json"
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # parallel test workers share the folder
+        if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
+            npm("ci")
+
+
+@pytest.fixture(scope="session")
+def built(packages: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built page."""
+    folder = tmp_path_factory.mktemp("dashboard")
+    npm("run", "build", "--", "--outDir", str(folder), "--emptyOutDir")
+    return folder
+
+
+class QuietFiles(http.server.SimpleHTTPRequestHandler):
+    """Static files, without a line on stderr for each."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def site(built: Path) -> Iterator[str]:
+    """The address of the built page, served as any static web server would."""
+    serve = functools.partial(QuietFiles, directory=str(built))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    if chromium_path() is None:
+        pytest.skip("no Chromium is installed")
+    with Chromium(profile=tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+class WebBroker(Mosquitto):
+    """A mosquitto that browsers can speak to."""
+
+    def __init__(self, directory: Path, *lines: str) -> None:
+        if MOSQUITTO is None:
+            pytest.skip("mosquitto is not installed")
+        port = free_port()
+        self.websocket = f"ws://127.0.0.1:{port}"
+        super().__init__(directory, f"listener {port} 127.0.0.1", "protocol websockets", *lines)
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[WebBroker]:
+    running = WebBroker(tmp_path)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def van(broker: WebBroker) -> Iterator[Van]:
+    """An online van with one good day of six sensors in its journal."""
+    running = Van(broker.port)
+    running.connect()
+    newest_s = time.time() // WINDOW_S * WINDOW_S - WINDOW_S
+    for sensor in SENSORS:
+        running.past[sensor] = [estimate(sensor, newest_s - i * WINDOW_S) for i in reversed(range(96))]
+        running.publish_card(sensor)
+        running.publish(running.past[sensor][-1])
+    running.publish_health(health(time.time(), {sensor: sensor_health(time.time()) for sensor in SENSORS}))
+    yield running
+    running.leave()
+
+
+@pytest.fixture
+def page(chromium: Chromium, site: str, broker: WebBroker, van: Van) -> Page:
+    """The overview on a phone, connected."""
+    opened = chromium.open(f"{site}?broker={broker.websocket}", width=390, height=844)
+    opened.wait_for_text("Live", ".link")
+    return opened
+
+
+def newest_start(van: Van, sensor: str) -> float:
+    newest = van.past[sensor][-1]["start"]
+    return wire.seconds(str(newest))
+
+
+def show(page: Page, sensor: str) -> None:
+    """Look at one sensor, once its day has arrived."""
+    page.evaluate(f"location.hash = '#/sensor/' + encodeURIComponent({json.dumps(sensor)})")
+    page.wait_for_text(sensor, "h1")
+    page.wait("document.querySelector('.day')?.dataset.points > 0")
+
+
+def test_every_sensor_shows_its_value_interval_and_quality(page: Page, van: Van) -> None:
+    """What the estimate says is what the card says."""
+    page.wait_for_text("All 6 sensors are fine.", "h1")
+    for sensor in SENSORS:
+        newest = van.past[sensor][-1]
+        shown = page.evaluate(f"document.querySelector('[data-sensor=\"{sensor}\"]').innerText")
+        assert f"{newest['value']:.2f}" in shown
+        assert f"{newest['low']:.2f} to {newest['high']:.2f} · 90 %" in shown
+        assert "Good" in shown
+    assert page.complaints() == []
+
+
+def test_the_day_is_fetched_from_the_journal_and_drawn(page: Page) -> None:
+    """A page just opened asks for the last day, and the line is on the canvas in the accent colour."""
+    show(page, "5A2D")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
+    assert page.evaluate(ACCENT_PIXELS) > 500
+    assert page.evaluate("document.querySelectorAll('.day-section tbody tr').length") == 96
+    assert page.complaints() == []
+
+
+ACCENT_PIXELS = """(() => {
+  const canvas = document.querySelector('.day canvas');
+  const accent = getComputedStyle(document.documentElement).getPropertyValue('--accent').trim();
+  const [r, g, b] = accent.match(/\\w\\w/g).map((pair) => parseInt(pair, 16));
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let found = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i] === r && data[i + 1] === g && data[i + 2] === b) found += 1;
+  }
+  return found;
+})()"""
+
+
+def test_a_live_estimate_arrives_once_however_often_it_is_sent(page: Page, van: Van) -> None:
+    """(sensor, start, revision) is the key: duplicates and old revisions change nothing."""
+    show(page, "5A2D")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
+    start = newest_start(van, "5A2D") + WINDOW_S
+    revised = estimate("5A2D", start, value=7.77, low=7.5, high=8.0, revision=1)
+    for message in (revised, estimate("5A2D", start), revised, van.past["5A2D"][-1], van.past["5A2D"][40]):
+        van.publish(message)
+    page.wait_for_text("7.77", ".now")
+    assert page.evaluate("document.querySelectorAll('.day-section tbody tr').length") == 96
+
+
+def test_inputs_weights_and_model_are_shown(page: Page, van: Van) -> None:
+    """The detail tells how the value is made: readings times weights, coverage, domain and model."""
+    show(page, "5A2D")
+    newest = van.past["5A2D"][-1]
+    page.wait_for_text(f"{newest['inputs']['op1']:.1f} × 0.0", ".terms")
+    page.wait_for_text("14 of 15 minutes", ".terms")
+    page.wait_for_text(f"now {newest['inputs']['temperature']:.1f} °C", "[aria-label=Weights]")
+    page.wait_for_text(wire.MODEL, "[aria-label=Model]")
+    assert page.evaluate("document.querySelectorAll('.multiples canvas').length") == 3
+    assert page.complaints() == []
+
+
+def test_a_killed_agent_shows_as_offline(page: Page, van: Van) -> None:
+    """The last will is enough: no goodbye is needed."""
+    page.wait_for_text("All 6 sensors are fine.", "h1")
+    van.die()
+    page.wait_for_text("van-1 is offline.", "h1")
+    page.wait_for_text("Offline", '[data-sensor="5A2D"]')
+    assert page.complaints() == []
+
+
+def test_a_broken_sensor_is_named_with_the_reason_in_words(page: Page, van: Van) -> None:
+    """Codes are for programs; the operator reads a sentence, first on the page."""
+    start = newest_start(van, "D3EB") + WINDOW_S
+    van.publish(estimate("D3EB", start, quality=3, reasons=["op1_outside_training", "stuck_value"]))
+    missing: wire.Json = {
+        "value": None,
+        "low": None,
+        "high": None,
+        "quality": 9,
+        "reasons": ["insufficient_coverage"],
+    }
+    van.publish(estimate("5092", start, **missing))
+    silent = {sensor: sensor_health(time.time(), ("op2",) if sensor == "5092" else ()) for sensor in SENSORS}
+    van.publish_health(health(time.time(), silent))
+    page.wait_for_text("2 of 6 sensors need attention.", "h1")
+    page.wait_for_text("OP2 is silent.", ".troubles")
+    troubles = page.evaluate("[...document.querySelectorAll('.troubles li')].map((li) => li.innerText)")
+    assert troubles == [
+        "5092\nToo few readings in the window. OP2 is silent.",
+        "D3EB\nOP1 is outside the range the model was trained on. A channel has not changed at all.",
+    ]
+    assert page.complaints() == []
+
+
+def test_a_lost_broker_is_said_and_found_again(page: Page, broker: WebBroker, van: Van) -> None:
+    """Nothing is called fine without a connection; the page comes back by itself."""
+    page.wait_for_text("All 6 sensors are fine.", "h1")
+    broker.stop()
+    page.wait_for_text("Disconnected.", "h1")
+    page.wait_for_text(f"Disconnected from {broker.websocket}", "[role=status]")
+    assert page.evaluate("document.title").startswith("Disconnected")
+    broker.start()
+    page.wait_for_text("Live", ".link")
+    assert page.evaluate("document.querySelector('[role=status]').hidden")
+
+
+def test_a_sensor_that_falls_silent_is_called_stale(page: Page, van: Van) -> None:
+    """Two windows without news, here of one second each, and the value no longer passes for new."""
+    van.publish(estimate("TEST", time.time() - 1, length_s=1))
+    page.wait_for_text("Stale", '[data-sensor="TEST"]')
+    page.wait_for_text("Nothing new since", ".troubles")
+
+
+def test_a_replay_of_the_past_is_not_called_stale(page: Page, van: Van) -> None:
+    """Arrival counts, and the age of the newest window is told."""
+    van.publish(estimate("PAST", wire.seconds("2020-02-01T10:15:00Z")))
+    page.wait_for_text("Good", '[data-sensor="PAST"]')
+    page.wait_for_text("years ago", '[data-sensor="PAST"]')
+
+
+def test_hostile_text_is_only_text(page: Page, van: Van) -> None:
+    """Markup in an id, a reason or a card is shown as it is written and never becomes part of the page."""
+    start = newest_start(van, "5A2D")
+    van.publish(
+        estimate(HOSTILE, start, quality=3, reasons=[HOSTILE, "constructor"], unit=HOSTILE, model=HOSTILE)
+    )
+    van.publish_card(HOSTILE, id=HOSTILE, provenance={HOSTILE: HOSTILE})
+    for payload in (b"\xff\xfe", b"[" * 50_000, b'{"v": 1}', b"x" * 100_000):
+        van.send_raw("calibrated/5A2D/co", payload)
+    page.wait_for_text("4 messages could not be read.", "footer")
+    page.wait_for_text(HOSTILE, ".troubles")
+    page.evaluate("document.querySelector('.troubles a').click()")
+    page.wait_for_text(HOSTILE, "h1")
+    page.wait_for_text(HOSTILE, "[aria-label=Model]")
+    assert page.evaluate("[typeof window.pwned, document.querySelectorAll('img').length]") == ["undefined", 0]
+    assert page.complaints() == []
+
+
+def test_the_page_is_read_with_the_keyboard(page: Page) -> None:
+    """A card opens with Enter, focus goes to the new heading, and arrows read the chart window by window."""
+    page.wait_for_text("All 6 sensors are fine.", "h1")
+    page.evaluate("document.querySelector('[data-sensor=\"5A2D\"] a').focus()")
+    page.press("Enter")
+    page.wait("document.activeElement.matches('h1') && document.activeElement.innerText === '5A2D'")
+    page.wait("document.querySelector('.day')?.dataset.points === '96'")
+    page.evaluate("document.querySelector('.day').focus()")
+    page.press("ArrowLeft")
+    page.wait("document.querySelector('.readout').innerText.includes('ppm')")
+    last = page.evaluate("document.querySelector('.readout').innerText")
+    page.press("ArrowLeft")
+    page.wait(f"document.querySelector('.readout').innerText !== {json.dumps(last)}")
+
+
+@pytest.mark.usefixtures("van")
+@pytest.mark.parametrize(("width", "dark"), [(320, True), (1280, False)])
+def test_nothing_is_cut_off(chromium: Chromium, site: str, broker: WebBroker, width: int, dark: bool) -> None:
+    """No sideways scrolling, on the narrowest phone or on a desk."""
+    page = chromium.open(f"{site}?broker={broker.websocket}", width=width, dark=dark)
+    page.wait_for_text("All 6 sensors are fine.", "h1")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    show(page, "5A2D")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.complaints() == []
+
+
+def test_a_broker_with_a_password_is_signed_in_to(chromium: Chromium, site: str, tmp_path: Path) -> None:
+    """The page says that it was refused, the form lets it in, and the address never holds the password."""
+    passwords = tmp_path / "passwords"
+    passwords.write_text(f"eva:{hashed('sesame')}\n")
+    guarded = WebBroker(tmp_path, "allow_anonymous false", f"password_file {passwords}")
+    page = chromium.open(f"{site}?broker={guarded.websocket}", width=390, height=844)
+    page.wait_for_text("it asks for a user and password", "[role=status]")
+    page.evaluate("document.querySelector('.link').click()")
+    page.evaluate("document.querySelector('[name=username]').value = 'eva'")
+    page.evaluate("document.querySelector('[name=password]').value = 'sesame'")
+    page.evaluate("document.querySelector('[name=password]').focus()")
+    page.press("Enter")
+    page.wait_for_text("Live", ".link")
+    assert "sesame" not in page.evaluate("location.href")
+    guarded.stop()
+
+
+def hashed(password: str, salt: bytes = b"twelve bytes", rounds: int = 101) -> str:
+    """A password as mosquitto keeps it: PBKDF2 with SHA-512, both in base 64."""
+    digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, rounds)
+    return f"$7${rounds}${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}"
+
+
+@pytest.fixture
+def agent(broker: WebBroker, tmp_path: Path) -> Iterator[AgentProcess]:
+    """The real agent with one real bundle, connected."""
+    bundles = tmp_path / "bundles"
+    bundles.mkdir()
+    (bundles / "5A2D.bundle").write_bytes(bundle.encode(make_model("5A2D")))
+    quick = "[windows]\ngrace_s = 1.0\n[health]\ninterval_s = 0.5\n"
+    running = AgentProcess(tmp_path / "agent", broker.port, bundles, quick).start()
+    running.wait_for("broker.connected")
+    yield running
+    running.stop()
+
+
+def test_the_real_agent_and_the_page_keep_the_same_contract(
+    chromium: Chromium, site: str, broker: WebBroker, agent: AgentProcess
+) -> None:
+    """Readings in, the real agent between, words on the page: value, day, weights, model and health."""
+    page = chromium.open(f"{site}?broker={broker.websocket}#/sensor/5A2D")
+    with client(broker) as publisher:
+        for topic, payload in two_windows("5A2D"):
+            publisher.publish(topic, payload, qos=1).wait_for_publish(10)
+    page.wait("document.querySelector('.day')?.dataset.points === '2'", timeout_s=30)
+    page.wait_for_text("15 of 15 minutes", ".terms")
+    page.wait("document.querySelectorAll('.multiples canvas').length === 3")
+    page.wait_for_text("sha256:", "[aria-label=Model]")
+    page.evaluate("location.hash = '#/'")
+    page.wait_for_text("96 accepted", "[data-agent='van-1']")
+    page.wait_for_text("Online", "[data-agent='van-1']")
+    agent.kill()
+    page.wait_for_text("van-1 is offline.", "h1")
+    assert page.complaints() == []
+    again = chromium.open(f"{site}?broker={broker.websocket}#/sensor/5A2D")
+    agent.start()
+    again.wait("document.querySelector('.day')?.dataset.points === '2'", timeout_s=30)
+
+
+def two_windows(sensor: str) -> list[tuple[str, str]]:
+    """A reading a minute of every channel: two windows, and the start of a third that closes the second."""
+    start_s = time.time() // WINDOW_S * WINDOW_S - 3 * WINDOW_S
+    chance = random.Random(5)
+    return [
+        (
+            f"sensors/{sensor}/{channel}",
+            json.dumps({"value": chance.gauss(level, 1.0), "at": start_s + 60 * minute}),
+        )
+        for minute in range(32)
+        for channel, level in (("op1", 231.0), ("op2", 206.0), ("temperature", 24.0))
+    ]
+
+
+def test_the_page_is_light_and_loads_nothing_else(page: Page, site: str, built: Path) -> None:
+    """Under 300 kB compressed, all of it from where the page itself came from."""
+    files = [path for path in built.rglob("*") if path.is_file()]
+    assert sum(len(gzip.compress(path.read_bytes(), 9)) for path in files) < LARGEST_BYTES
+    loaded = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
+    elsewhere = [address for address in loaded if not address.startswith((site, "data:", "blob:"))]
+    assert elsewhere == []
+
+
+def test_the_lock_file_names_no_host() -> None:
+    """Any registry, or a mirror of one, can serve what the lock file pins."""
+    assert "://" not in (DASHBOARD / "package-lock.json").read_text()
+
+
+def test_the_logic_of_the_page_holds(packages: None) -> None:
+    """The page's own laws: decoders are total, the day is idempotent, the words are right."""
+    npm("test")
