@@ -72,7 +72,6 @@ def record(
     outbox: Mapping[str, int | None],
     sensors: Mapping[str, Any],
     journal_bytes: int,
-    notes: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The health message of the wire contract."""
     return {
@@ -87,5 +86,4 @@ def record(
         "sensors": dict(sensors),
         "journal_bytes": journal_bytes,
         **resources(),
-        **notes,
     }

@@ -4,7 +4,7 @@ import random
 import ssl
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
@@ -58,7 +58,7 @@ Event = Message | Connected | Disconnected | Published | Woken
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a broker is and how to be let in; the password is resolved just before use."""
+    """Where a broker is and how to be let in."""
 
     host: str
     port: int
@@ -66,7 +66,7 @@ class Address:
     version: str = "3.1.1"
     keepalive_s: int = 30
     username: str | None = None
-    password: Callable[[], str | None] = lambda: None
+    password: str | None = field(default=None, repr=False)
     tls: ssl.SSLContext | None = None
     max_packet_bytes: int = 262_144
 
@@ -120,10 +120,13 @@ class Connection:
         self._client.on_message = self._on_message
         self._client.on_publish = self._on_publish
 
+    def __str__(self) -> str:
+        return f"{self.address.host}:{self.address.port}"
+
     def start(self, filters: Iterable[str]) -> None:
         """Begin to connect, whether or not the broker is there."""
         self._filters = [(each, 1) for each in filters]
-        self._client.username_pw_set(self.address.username, self.address.password())
+        self._client.username_pw_set(self.address.username, self.address.password)
         self._client.connect_async(
             self.address.host, self.address.port, self.address.keepalive_s, **_session(self.address)
         )

@@ -23,7 +23,7 @@ class Outlet:
     """Publishes through one connection; an estimate leaves the outbox when the broker has acknowledged it."""
 
     def __init__(self, connection: Connection, topics: Topics, agent: str, journal: Journal) -> None:
-        self.delivered: list[int] = []
+        self._delivered: list[int] = []
         self._connection = connection
         self._topics = topics
         self._journal = journal
@@ -73,8 +73,13 @@ class Outlet:
     def settle(self, mid: int) -> None:
         """The broker has acknowledged a publication; if it was an estimate, it is delivered."""
         if (estimate := self._handed.pop(mid, None)) is not None:
-            self.delivered.append(estimate)
+            self._delivered.append(estimate)
             self._may_wait = True
+
+    def take_delivered(self) -> list[int]:
+        """The estimates that have arrived since last asked."""
+        delivered, self._delivered = self._delivered, []
+        return delivered
 
     def flush(self) -> None:
         """Hand on what waits, oldest first, as far as the pace allows."""
@@ -118,8 +123,8 @@ class Outlet:
             self._publish(f"{self._response}/{id_}", json.dumps(answer, separators=(",", ":")).encode())
         return bool(self._answers or self._requests)
 
-    def stop(self) -> None:
-        """Say goodbye; a polite disconnect keeps the broker's will to itself."""
+    def say_goodbye(self) -> None:
+        """A polite disconnect keeps the broker's will to itself, so say it here."""
         self._publish(self._status, b"offline", retain=True)
 
     def _look_up(self, id_: str, sensor: str, last: int) -> None:

@@ -1,0 +1,46 @@
+"""From settings to connections: addresses, secrets and TLS, said clearly where they cannot work."""
+
+import ssl
+from collections.abc import Callable
+
+from edge_agent.errors import BadSettings
+from edge_agent.mqtt import Address, Connection, Inbox
+from edge_agent.settings import Broker, Settings, secret
+
+
+def connections(
+    settings: Settings, inbox: Inbox, elapsed_ms: Callable[[], int]
+) -> tuple[Connection, Connection]:
+    """Where readings come from and where estimates go: two brokers, or twice the same."""
+    will = settings.topics.status.format(agent=settings.agent), b"offline"
+    ingress = Connection(address(settings.broker, settings.agent), will, inbox, elapsed_ms)
+    if settings.uplink is None:
+        return ingress, ingress
+    return ingress, Connection(address(settings.uplink, settings.agent), will, inbox, elapsed_ms)
+
+
+def address(broker: Broker, agent: str) -> Address:
+    """A broker of the settings as paho needs it."""
+    return Address(
+        host=broker.host,
+        port=broker.port,
+        client_id=broker.client_id or f"edge-agent-{agent}",
+        version=broker.protocol,
+        keepalive_s=broker.keepalive_s,
+        username=broker.username,
+        password=secret(broker.password_file) if broker.password_file else None,
+        tls=_tls(broker) if broker.tls else None,
+    )
+
+
+def _tls(broker: Broker) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=broker.ca_file)
+        if broker.certificate_file and broker.key_file:
+            context.load_cert_chain(broker.certificate_file, broker.key_file)
+    except OSError as error:
+        files = ", ".join(
+            str(file) for file in (broker.ca_file, broker.certificate_file, broker.key_file) if file
+        )
+        raise BadSettings(f"{files}: {error.strerror or error}; expected PEM certificates") from error
+    return context
