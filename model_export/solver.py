@@ -1,0 +1,90 @@
+"""The regression step of RESPIRE: (F + λI)β = y with F = G∘(11ᵀ + Σ xᵢxᵢᵀ), and no N x N matrix.
+
+G holds the kernel `trend·(1 + zz′) + shape`. The shape part is solved by `markov` or `lowrank`; the trend
+part adds 2(d + 1) plain regressors (1, z)⊗(x, 1) of prior variance `trend`, eliminated exactly however large.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edge_agent.kernel import Array
+from model_export.lowrank import LowRankFunctions
+from model_export.markov import ORDERS, MarkovFunctions
+
+
+class Functions(Protocol):
+    """d + 1 functions of z with a prior, determined by a state s and seen as observations Hs."""
+
+    def rows(self, keep: NDArray[Any]) -> Self: ...
+    def apply(self, state: Array) -> Array: ...
+    def adjoint(self, target: Array) -> Array: ...
+    def factor(self, ridge: float) -> Callable[[Array], Array]: ...
+    def at(self, state: Array, z: Array) -> Array: ...
+
+
+def functions(kernel: str, length_scale: float, z: Array, u: Array) -> Functions:
+    """The kernel's shape part, represented for speed, and observed through u (n, d + 1) at z (n,)."""
+    kind = MarkovFunctions if kernel in ORDERS else LowRankFunctions
+    return kind(kernel, length_scale, z, u)
+
+
+def regressors(inputs: Array) -> Array:
+    """u = (x, 1): the channels and a constant for the bias, (n, d) to (n, d + 1)."""
+    return np.column_stack([inputs, np.ones(len(inputs))])
+
+
+def trend_regressors(z: Array, u: Array) -> Array:
+    """u and z·u side by side, (n, 2(d + 1))."""
+    return np.concatenate([u, z[:, None] * u], axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """The d + 1 functions found, standardised: wᵢ(z) = trend[i, 0] + trend[i, 1]·z + shape part."""
+
+    functions: Functions
+    state: Array
+    trend: Array  # (d + 1, 2)
+
+    def shape(self, z: Array) -> Array:
+        """The shape part alone, (n, d + 1)."""
+        return self.functions.at(self.state, z)
+
+    def at(self, z: Array) -> Array:
+        """(n, d + 1), the bias last."""
+        return np.asarray(self.shape(z) + self.trend[:, 0] + z[:, None] * self.trend[:, 1])
+
+
+class Ridge:
+    """The regression step, factored once for all targets.
+
+    With S = (F_shape + λI)⁻¹ and B the trend regressors, the trend is γ = (I/trend + BᵀSB)⁻¹ BᵀS y and the
+    shape part is the ridge fit to y - Bγ.
+    """
+
+    def __init__(self, shape: Functions, z: Array, u: Array, ridge: float, trend: float) -> None:
+        self._shape, self._solve = shape, shape.factor(ridge)
+        self._B = trend_regressors(z, u)
+        self._elimination: Array = np.zeros(self._B.T.shape)  # γ = elimination · y
+        if trend > 0.0:
+            SB = (self._B - shape.apply(self._solve(shape.adjoint(self._B)))) / ridge
+            inner = np.eye(self._B.shape[1]) / trend + self._B.T @ SB
+            self._elimination = np.asarray(np.linalg.solve(inner, SB.T), dtype=float)
+
+    def _parts(self, target: Array) -> tuple[Array, Array]:
+        gamma = self._elimination @ target
+        return self._solve(self._shape.adjoint(target - self._B @ gamma)), gamma
+
+    def __call__(self, target: Array) -> Array:
+        """The fitted values ŷ = Fβ, (n,)."""
+        state, gamma = self._parts(target)
+        return np.asarray(self._shape.apply(state) + self._B @ gamma)
+
+    def weights(self, target: Array) -> Weights:
+        """The functions behind the fitted values."""
+        state, gamma = self._parts(target)
+        return Weights(self._shape, state, gamma.reshape(2, -1).T)
