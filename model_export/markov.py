@@ -24,6 +24,7 @@ from model_export.matern import Process
 ORDERS = {"matern12": 1, "matern32": 2, "matern52": 3}
 SPACING = {1: 1e-8, 2: 5e-3, 3: 5e-2}  # of nodes, in length scales; chosen against the dense solver
 FAR = 50.0  # exp(-50): a node this far out knows nothing of the data
+CHUNK = 1 << 14  # windows at a time, so that intermediate arrays stay in the cache
 
 
 def place_nodes(times: Array, order: int) -> Array:
@@ -66,9 +67,7 @@ class MarkovFunctions:
 
     def factor(self, ridge: float) -> Callable[[Array], Array]:
         """The solver of (HᵀH + ridge·precision) s = b."""
-        band = ridge * self._precision()
-        gram = sparse.tril(self._design.T @ self._design, format="coo")
-        band[gram.row - gram.col, gram.col] += gram.data
+        band = ridge * self._precision() + self._gram()
         factor = cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
         return lambda b: np.asarray(cho_solve_banded((factor, True), b, check_finite=False))
 
@@ -91,13 +90,27 @@ class MarkovFunctions:
 
     def _observe(self, z: Array, u: Array) -> sparse.csr_array:
         """H: all states, ordered (node, state, function), to the observations."""
-        left, weights = self._interpolate(z)
-        values = (weights[:, :, None] * u[:, None, :]).reshape(len(z), -1)
-        block = values.shape[1]
-        columns = left[:, None] * (block // 2) + np.arange(block)
-        starts = np.arange(0, values.size + 1, block)
-        size = len(self._nodes) * block // 2
+        half = self._process.order * self._functions
+        values, columns = np.empty((len(z), 2 * half)), np.empty((len(z), 2 * half), dtype=np.int32)
+        for start in range(0, len(z), CHUNK):
+            part = slice(start, start + CHUNK)
+            left, weights = self._interpolate(z[part])
+            values[part] = (weights[:, :, None] * u[part, None, :]).reshape(len(left), -1)
+            columns[part] = half * left[:, None] + np.arange(2 * half)
+        starts, size = np.arange(0, values.size + 1, 2 * half), half * len(self._nodes)
         return sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(len(z), size))
+
+    def _gram(self) -> Array:
+        """HᵀH, in LAPACK's lower band storage; each row of H is one dense block at its left node."""
+        block = 2 * self._process.order * self._functions
+        left = self._design.indices[::block] // (block // 2)
+        columns = np.ascontiguousarray(self._design.data.reshape(-1, block).T)
+        band = np.zeros((block, len(self._nodes) + 1, block // 2))
+        for j, i in zip(*np.triu_indices(block), strict=True):
+            sums = np.bincount(left, weights=columns[i] * columns[j], minlength=len(self._nodes))
+            over, entry = divmod(j, block // 2)
+            band[i - j, over : over + len(self._nodes), entry] += sums
+        return band[:, :-1].reshape(block, -1)
 
     def _precision(self) -> Array:
         """The prior precision of all states, in LAPACK's lower band storage."""

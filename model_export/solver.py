@@ -63,21 +63,22 @@ class Ridge:
     """The regression step, factored once for all targets.
 
     With S = (F_shape + λI)⁻¹ and B the trend regressors, the trend is γ = (I/trend + BᵀSB)⁻¹ BᵀS y and the
-    shape part is the ridge fit to y - Bγ.
+    shape part is the ridge fit to y - Bγ. As λS = I - HJ⁻¹Hᵀ, every target costs one product with Hᵀ, one
+    solution with J and one product with H.
     """
 
     def __init__(self, shape: Functions, z: Array, u: Array, ridge: float, trend: float) -> None:
         self._shape, self._solve = shape, shape.factor(ridge)
         self._B = trend_regressors(z, u)
-        self._elimination: Array = np.zeros(self._B.T.shape)  # γ = elimination · y
-        if trend > 0.0:
-            SB = (self._B - shape.apply(self._solve(shape.adjoint(self._B)))) / ridge
-            inner = np.eye(self._B.shape[1]) / trend + self._B.T @ SB
-            self._elimination = np.asarray(np.linalg.solve(inner, SB.T), dtype=float)
+        self._HB = shape.adjoint(self._B)
+        self._JHB = self._solve(self._HB)
+        BSB = self._B.T @ self._B - self._HB.T @ self._JHB  # times λ
+        self._gain = np.linalg.inv(BSB + ridge / trend * np.eye(len(BSB))) if trend > 0.0 else 0.0 * BSB
 
     def _parts(self, target: Array) -> tuple[Array, Array]:
-        gamma = self._elimination @ target
-        return self._solve(self._shape.adjoint(target - self._B @ gamma)), gamma
+        seen = self._shape.adjoint(target)
+        gamma = self._gain @ (self._B.T @ target - self._JHB.T @ seen)
+        return self._solve(seen - self._HB @ gamma), gamma
 
     def __call__(self, target: Array) -> Array:
         """The fitted values ŷ = Fβ, (n,)."""
