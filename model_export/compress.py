@@ -11,14 +11,18 @@ from typing import Any, Literal
 import numpy as np
 
 from edge_agent.kernel import Array, gram
-from model_export.landmarks import CANDIDATES, landmark_path
+from model_export.landmarks import CANDIDATES, at_float32, landmark_path
 from model_export.respire import Fitted, standardise
 from model_export.solver import regressors, trend_regressors
 
 Method = Literal["landmarks", "paper"]
-LOSS = 0.002  # of R², that an automatic size may cost
+LOSS = 0.002  # of R², that an automatic size may cost on the training windows
+CHANGE = (
+    1e-5  # of the target's variance: mean squared change of the estimates, so that it holds elsewhere too
+)
+SHARE = 20  # windows to each support vector, at least, unless LOSS needs more
 PAPER_LIMIT = 512  # support vectors that the paper's way may take
-RCOND = 1e-6  # directions weaker than this would need coefficients too large for float32
+RCOND = 1e-5  # directions weaker than this would need coefficients too large for float32
 CHUNK = 1 << 16
 
 
@@ -58,6 +62,10 @@ class _Training:
         """What the compressed model loses in R²."""
         return self.r2(self.estimate) - self.r2(self.estimate_of(compressed))
 
+    def change(self, compressed: Compressed) -> float:
+        """The mean squared change of the estimates, as a share of the target's variance."""
+        return float(np.mean((self.estimate_of(compressed) - self.estimate) ** 2) / self.y.var())
+
     def estimate_of(self, compressed: Compressed) -> Array:
         """The estimates of the compressed model, (n,)."""
         hyper, estimate = self.fitted.hyper, np.empty_like(self.y)
@@ -79,10 +87,21 @@ def compress(
     size: int | None = None,
     method: Method = "landmarks",
 ) -> Compressed:
-    """The fitted model on `size` support vectors; by default the fewest that cost at most 0.002 of R²."""
+    """The fitted model on `size` support vectors, or on an automatic number of them.
+
+    By default the fewest that cost at most 0.002 of R². Landmarks are so cheap that more are taken, to N/20,
+    until the estimates change by no more than 0.3 % of the target's standard deviation: what costs little on
+    the training windows may cost more on others.
+    """
     training = _training(fitted, inputs, auxiliary, target)
     build, limit = METHODS[method](training, size)
-    return build(min(size, limit) if size else _fewest(lambda m: training.loss(build(m)) <= LOSS, limit))
+    if size:
+        return build(min(size, limit))
+    fewest = _fewest(lambda m: training.loss(build(m)) <= LOSS, limit)
+    if method == "landmarks":
+        faithful = _fewest(lambda m: training.change(build(m)) <= CHANGE, limit)
+        fewest = max(fewest, min(faithful, len(training.y) // SHARE))
+    return build(fewest)
 
 
 def curve(
@@ -141,7 +160,7 @@ def _largest_beta(training: _Training, size: int | None) -> tuple[Callable[[int]
     """Compressions onto any number of windows of largest |β|, and the largest such number."""
     hyper, trend, beta = training.fitted.hyper, training.fitted.functions.trend, training.fitted.beta
     order = np.argsort(-np.abs(beta), kind="stable")[: size or PAPER_LIMIT]
-    support, u = training.z[order], training.u[order]
+    support, u = at_float32(training.z[order]), training.u[order]
     line = trend_regressors(training.z, training.u) @ trend.T.ravel()
     target = training.estimate + hyper.ridge * beta - line
     columns = gram(hyper.kernel, hyper.length_scale, training.z, support) * (training.u @ u.T)

@@ -47,7 +47,7 @@ def landmark_path(
 ) -> Path:
     """Up to `size` landmarks for the functions `shape`, (n,) to (n, d + 1), seen through u at z."""
     centres, sums = _binned(z, u, BINS)
-    candidates, _ = _binned(z, u, CANDIDATES)
+    candidates = at_float32(_binned(z, u, CANDIDATES)[0])
     near = gram(kernel, length_scale, centres, candidates)
     prior = ridge * (gram(kernel, length_scale, candidates, candidates) + STIFFNESS * np.eye(len(candidates)))
     p = u.shape[1]
@@ -58,6 +58,11 @@ def landmark_path(
     order = _greedy(metric, target, size)
     chosen = metric[order][:, :, order].reshape(len(order) * p, -1)
     return Path(candidates[order], chosen, target[order].ravel())
+
+
+def at_float32(support: Array) -> Array:
+    """The temperatures as a bundle will store them, so that no coefficient relies on more digits."""
+    return support.astype(np.float32).astype(np.float64)
 
 
 def _binned(z: Array, u: Array, bins: int) -> tuple[Array, Array]:
