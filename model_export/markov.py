@@ -97,20 +97,26 @@ class MarkovFunctions:
             left, weights = self._interpolate(z[part])
             values[part] = (weights[:, :, None] * u[part, None, :]).reshape(len(left), -1)
             columns[part] = half * left[:, None] + np.arange(2 * half)
-        starts, size = np.arange(0, values.size + 1, 2 * half), half * len(self._nodes)
+        starts = np.arange(
+            0, values.size + 1, 2 * half, dtype=np.int32
+        )  # as int64 they would widen `columns`
+        size = half * len(self._nodes)
         return sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(len(z), size))
 
     def _gram(self) -> Array:
         """HᵀH, in LAPACK's lower band storage; each row of H is one dense block at its left node."""
-        block = 2 * self._process.order * self._functions
-        left = self._design.indices[::block] // (block // 2)
-        columns = np.ascontiguousarray(self._design.data.reshape(-1, block).T)
-        band = np.zeros((block, len(self._nodes) + 1, block // 2))
-        for j, i in zip(*np.triu_indices(block), strict=True):
-            sums = np.bincount(left, weights=columns[i] * columns[j], minlength=len(self._nodes))
-            over, entry = divmod(j, block // 2)
-            band[i - j, over : over + len(self._nodes), entry] += sums
-        return band[:, :-1].reshape(block, -1)
+        half, nodes = self._process.order * self._functions, len(self._nodes)
+        left = self._design.indices[:: 2 * half] // half
+        rows = self._design.data.reshape(-1, 2 * half)
+        band = np.zeros((2 * half, nodes + 1, half))
+        step = max(CHUNK, nodes)
+        for start in range(0, len(rows), step):
+            part, columns = left[start : start + step], rows[start : start + step].T.copy()
+            for i, j in zip(*np.tril_indices(2 * half), strict=True):
+                over, entry = divmod(j, half)
+                sums = np.bincount(part, weights=columns[i] * columns[j], minlength=nodes)
+                band[i - j, over : over + nodes, entry] += sums
+        return band[:, :-1].reshape(2 * half, -1)
 
     def _precision(self) -> Array:
         """The prior precision of all states, in LAPACK's lower band storage."""
