@@ -91,6 +91,10 @@ def standardised(inputs: Any, auxiliary: Any, target: Any) -> Standardised:
     if inputs.ndim != 2 or not auxiliary.shape == target.shape == inputs.shape[:1]:
         shapes = f"{inputs.shape}, {auxiliary.shape}, {target.shape}"
         raise ValueError(f"inputs, auxiliary, target: expected shapes (n, d), (n,), (n,), got {shapes}")
+    if not (np.isfinite(inputs).all() and np.isfinite(auxiliary).all() and np.isfinite(target).all()):
+        raise ValueError(
+            "inputs, auxiliary, target: expected finite numbers; drop windows with missing values"
+        )
     scales = tuple(map(scale_of, inputs.T))
     x = np.column_stack([*map(standardise, inputs.T, scales)])
     aux, tgt = scale_of(auxiliary), scale_of(target)

@@ -54,11 +54,11 @@ def apis(
     `regress` takes targets (n,) to fitted values (n,).
     """
     count, enough = round(alpha * len(target)), tolerance * float(np.std(target))
-    corruption = np.zeros_like(target)
-    for done in range(1, rounds + 1):  # noqa: B007 (reported below)
+    corruption, done, converged = np.zeros_like(target), 0, False
+    while done < rounds and not converged:
         corrected = target - eta * corruption
         fitted = regress(corrected)
         previous, corruption = corruption, hard_threshold(target - fitted, count)
-        if converged := bool(np.abs(corruption - previous).max() <= enough):
-            break
+        converged = bool(np.abs(corruption - previous).max() <= enough)
+        done += 1
     return Robust(corrected, fitted, corruption != 0.0, done, converged)

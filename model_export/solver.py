@@ -86,6 +86,6 @@ class Ridge:
         return np.asarray(self._shape.apply(state) + self._B @ gamma)
 
     def weights(self, target: Array) -> Weights:
-        """The functions behind the fitted values."""
+        """The functions behind the fitted values, without the observations they were fitted to."""
         state, gamma = self._parts(target)
-        return Weights(self._shape, state, gamma.reshape(2, -1).T)
+        return Weights(self._shape.rows(np.arange(0)), state, gamma.reshape(2, -1).T)

@@ -19,6 +19,7 @@ __all__ = ["Tuned", "length_scale_quantile", "tune"]
 ALPHAS = (0.0, 0.05, 0.1, 0.15, 0.2)
 RIDGES = (0.1, 0.5, 1.0, 5.0, 10.0)
 FOLDS = 3
+SHORTEST = 0.05  # length scale; among few distinct temperatures most distances are 0
 DEFAULTS = Hyperparameters()
 TOLERANCE, ROUNDS = 1e-3, 50  # of the alternation; ample to rank hyperparameters
 
@@ -54,7 +55,7 @@ class CrossValidation:
         self._u = regressors(data.x)
         self._B = trend_regressors(data.z, self._u)
         self._functions = lru_cache(8)(self._make_functions)
-        self._folds = lru_cache(24)(self._make_folds)
+        self._folds = lru_cache(16)(self._make_folds)
 
     def score(self, hyper: Hyperparameters) -> float:
         """1 - Σ error² / Σ (y - mean y)², both sums over all windows."""
@@ -108,7 +109,7 @@ def tune(
     """
     data = standardised(inputs, auxiliary, target)
     validation = CrossValidation(data, kernel, trend, split(len(data.z), contiguous, seed))
-    length_scale = lru_cache(None)(lambda q: length_scale_quantile(data.z, q) or 1.0)
+    length_scale = lru_cache(None)(lambda q: max(length_scale_quantile(data.z, q), SHORTEST))
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
     for done in range(trials):

@@ -91,6 +91,14 @@ def test_hyperparameters_that_make_no_sense_are_refused(wrong: dict[str, object]
         Hyperparameters(**wrong)  # type: ignore[arg-type]
 
 
+def test_missing_values_are_refused() -> None:
+    """A NaN would spread silently through every estimate."""
+    inputs, auxiliary, target = recording(count=60)
+    inputs[7, 1] = np.nan
+    with pytest.raises(ValueError, match="drop windows with missing values"):
+        fit(inputs, auxiliary, target, Hyperparameters())
+
+
 def test_arrays_that_do_not_fit_together_are_refused() -> None:
     inputs, auxiliary, target = recording(count=60)
     with pytest.raises(ValueError, match=r"got \(60, 2\), \(59,\), \(60,\)"):

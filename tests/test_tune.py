@@ -51,6 +51,13 @@ def test_the_result_lies_in_the_papers_space_and_is_worth_its_score() -> None:
     assert fit(*data, tuned.hyper).converged
 
 
+def test_few_distinct_temperatures_leave_a_length_scale() -> None:
+    """Of two temperatures, half the distances are 0; a length scale of 0 would not be one."""
+    inputs, auxiliary, target = recording()
+    tuned = tune(inputs, 20.0 + (auxiliary > 24.0), target, trials=5)
+    assert tuned.hyper.length_scale > 0.0
+
+
 def test_progress_is_told_after_every_trial() -> None:
     seen = list[tuple[int, int]]()
     tune(*recording(), trials=5, progress=lambda done, total: seen.append((done, total)))
