@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import copy
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -46,6 +47,7 @@ class LowRankFunctions:
         """The same functions seen through some of the observations."""
         subset = copy(self)
         subset._features, subset._u = self._features[keep], self._u[keep]
+        subset.__dict__.pop("_gram", None)
         return subset
 
     def apply(self, state: Array) -> Array:
@@ -61,12 +63,7 @@ class LowRankFunctions:
 
     def factor(self, ridge: float) -> Callable[[Array], Array]:
         """The solver of (HᵀH + ridge·I) s = b."""
-        size = self._features.shape[1] * self._u.shape[1]
-        information = ridge * np.eye(size)
-        for start in range(0, len(self._u), CHUNK):
-            part = slice(start, start + CHUNK)
-            block = np.einsum("nr,nf->nrf", self._features[part], self._u[part]).reshape(-1, size)
-            information += block.T @ block
+        information = self._gram + ridge * np.eye(len(self._gram))
         factor = cho_factor(information, lower=True, overwrite_a=True, check_finite=False)
         return lambda b: np.asarray(cho_solve(factor, b, check_finite=False))
 
@@ -75,3 +72,14 @@ class LowRankFunctions:
         near = gram(self._kernel, self._length_scale, self._landmarks, z)
         features = solve_triangular(self._triangle, near, lower=True, check_finite=False)
         return np.asarray(features.T @ state.reshape(len(self._landmarks), -1))
+
+    @cached_property
+    def _gram(self) -> Array:
+        """HᵀH, (size, size)."""
+        size = self._features.shape[1] * self._u.shape[1]
+        total = np.zeros((size, size))
+        for start in range(0, len(self._u), CHUNK):
+            part = slice(start, start + CHUNK)
+            block = np.einsum("nr,nf->nrf", self._features[part], self._u[part]).reshape(-1, size)
+            total += block.T @ block
+        return total

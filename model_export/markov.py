@@ -10,6 +10,7 @@ nodes are the temperatures.
 
 from collections.abc import Callable
 from copy import copy
+from functools import cached_property
 from math import sqrt
 from typing import Any, Self
 
@@ -55,6 +56,7 @@ class MarkovFunctions:
         """The same functions seen through some of the observations."""
         subset = copy(self)
         subset._design = self._design[keep]
+        subset.__dict__.pop("_gram", None)
         return subset
 
     def apply(self, state: Array) -> Array:
@@ -67,7 +69,7 @@ class MarkovFunctions:
 
     def factor(self, ridge: float) -> Callable[[Array], Array]:
         """The solver of (HᵀH + ridge·precision) s = b."""
-        band = ridge * self._precision() + self._gram()
+        band = ridge * self._precision() + self._gram
         factor = cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
         return lambda b: np.asarray(cho_solve_banded((factor, True), b, check_finite=False))
 
@@ -97,12 +99,12 @@ class MarkovFunctions:
             left, weights = self._interpolate(z[part])
             values[part] = (weights[:, :, None] * u[part, None, :]).reshape(len(left), -1)
             columns[part] = half * left[:, None] + np.arange(2 * half)
-        starts = np.arange(
-            0, values.size + 1, 2 * half, dtype=np.int32
-        )  # as int64 they would widen `columns`
-        size = half * len(self._nodes)
-        return sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(len(z), size))
+        # Row starts of 64 bits would make scipy widen the columns too.
+        starts = np.arange(0, values.size + 1, 2 * half, dtype=np.int32)
+        shape = (len(z), half * len(self._nodes))
+        return sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=shape)
 
+    @cached_property
     def _gram(self) -> Array:
         """HᵀH, in LAPACK's lower band storage; each row of H is one dense block at its left node."""
         half, nodes = self._process.order * self._functions, len(self._nodes)

@@ -9,6 +9,7 @@ import numpy as np
 import optuna
 from numpy.typing import NDArray
 
+from edge_agent.kernel import Array
 from model_export.distances import length_scale_quantile
 from model_export.respire import Hyperparameters, Standardised, standardised
 from model_export.robust import apis
@@ -34,12 +35,12 @@ class Tuned:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Fold:
-    """One part held out: the regression on the rest, and what is needed to predict the part."""
+class _Part:
+    """One stretch held out, and the functions seen through the rest and through it."""
 
     train: NDArray[np.intp]
     test: NDArray[np.intp]
-    ridge: Ridge
+    seen: Functions
     unseen: Functions
 
 
@@ -50,38 +51,36 @@ class CrossValidation:
     or η only repeat the alternation.
     """
 
-    def __init__(self, data: Standardised, kernel: str, trend: float, parts: list[NDArray[np.intp]]) -> None:
-        self._data, self._kernel, self._trend, self._parts = data, kernel, trend, parts
+    def __init__(self, data: Standardised, kernel: str, trend: float, tests: list[NDArray[np.intp]]) -> None:
+        self._data, self._kernel, self._trend, self._tests = data, kernel, trend, tests
         self._u = regressors(data.x)
         self._B = trend_regressors(data.z, self._u)
-        self._functions = lru_cache(8)(self._make_functions)
+        self._parts = lru_cache(16)(self._make_parts)
         self._folds = lru_cache(16)(self._make_folds)
 
     def score(self, hyper: Hyperparameters) -> float:
         """1 - Σ error² / Σ (y - mean y)², both sums over all windows."""
         folds = self._folds(hyper.length_scale, hyper.ridge)
-        errors = np.concatenate([self._errors(fold, hyper) for fold in folds])
+        errors = np.concatenate([self._errors(part, ridge, hyper) for part, ridge in folds])
         return 1.0 - float(errors @ errors / np.sum((self._data.y - self._data.y.mean()) ** 2))
 
-    def _errors(self, fold: _Fold, hyper: Hyperparameters) -> NDArray[np.float64]:
-        robust = apis(
-            fold.ridge, self._data.y[fold.train], hyper.alpha, hyper.eta, tolerance=TOLERANCE, rounds=ROUNDS
-        )
-        weights = fold.ridge.weights(robust.corrected)
-        estimate = fold.unseen.apply(weights.state) + self._B[fold.test] @ weights.trend.T.ravel()
-        return np.asarray(self._data.y[fold.test] - estimate)
+    def _errors(self, part: _Part, ridge: Ridge, hyper: Hyperparameters) -> Array:
+        y = self._data.y
+        robust = apis(ridge, y[part.train], hyper.alpha, hyper.eta, tolerance=TOLERANCE, rounds=ROUNDS)
+        weights = ridge.weights(robust.corrected)
+        line = self._B[part.test] @ weights.trend.T.ravel()
+        return np.asarray(y[part.test] - part.unseen.apply(weights.state) - line)
 
-    def _make_functions(self, length_scale: float) -> Functions:
-        return functions(self._kernel, length_scale, self._data.z, self._u)
+    def _make_parts(self, length_scale: float) -> list[_Part]:
+        shape, parts = functions(self._kernel, length_scale, self._data.z, self._u), []
+        for test in self._tests:
+            train = np.setdiff1d(np.arange(len(self._u)), test)
+            parts.append(_Part(train, test, shape.rows(train), shape.rows(test)))
+        return parts
 
-    def _make_folds(self, length_scale: float, ridge: float) -> list[_Fold]:
-        shape, z, u = self._functions(length_scale), self._data.z, self._u
-        folds = []
-        for test in self._parts:
-            train = np.setdiff1d(np.arange(len(z)), test)
-            regression = Ridge(shape.rows(train), z[train], u[train], ridge, self._trend)
-            folds.append(_Fold(train, test, regression, shape.rows(test)))
-        return folds
+    def _make_folds(self, length_scale: float, ridge: float) -> list[tuple[_Part, Ridge]]:
+        z, u, parts = self._data.z, self._u, self._parts(length_scale)
+        return [(part, Ridge(part.seen, z[part.train], u[part.train], ridge, self._trend)) for part in parts]
 
 
 def split(count: int, contiguous: bool, seed: int) -> list[NDArray[np.intp]]:

@@ -126,8 +126,9 @@ def test_fast_and_dense_apis_agree(
 def test_a_part_of_the_rows_is_a_problem_of_its_own(problem: Problem) -> None:
     """Folds share one set of functions: keeping rows of it equals starting from these rows."""
     u, keep = regressors(problem.x), np.arange(len(problem.z)) % 3 != 1
-    shape = functions(problem.kernel, problem.length_scale, problem.z, u).rows(keep)
-    part = Ridge(shape, problem.z[keep], u[keep], problem.ridge, problem.trend)
+    shape = functions(problem.kernel, problem.length_scale, problem.z, u)
+    shape.factor(problem.ridge)  # what it remembers of all rows must not pass on to some
+    part = Ridge(shape.rows(keep), problem.z[keep], u[keep], problem.ridge, problem.trend)
     kernel, y = (problem.kernel, problem.length_scale), problem.y[keep]
     whole = DenseRidge(*kernel, problem.x[keep], problem.z[keep], ridge=problem.ridge, trend=problem.trend)
     np.testing.assert_allclose(part(y), whole(y), atol=CLOSE * max(y.std(), 0.1), rtol=0)
