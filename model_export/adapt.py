@@ -1,0 +1,53 @@
+"""The 1D adapter: a gain and an offset on the estimates, for a site or season whose scale has shifted."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from edge_agent.errors import BadRecording
+from edge_agent.kernel import Array
+from edge_agent.model import Model
+from model_export.dataset import Dataset, require_windows
+from model_export.interval import LEVEL, cross_conformal
+
+MIN_WINDOWS = 20  # two numbers are learnt, and the interval needs some residuals
+
+
+def learn(estimate: Array, reference: Array) -> tuple[float, float]:
+    """The gain and offset of least squares: reference ≈ gain·estimate + offset.
+
+    >>> learn(np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, 7.0]))
+    (2.0, 1.0)
+    """
+    centred = estimate - estimate.mean()
+    variance = float(centred @ centred)
+    gain = float(centred @ reference) / variance if variance > 0.0 else 0.0
+    return gain, float(reference.mean() - gain * estimate.mean())
+
+
+def adapt(model: Model, dataset: Dataset) -> Model:
+    """The model with an adapter learnt from the dataset, on top of the one it may have already.
+
+    The old interval says nothing about the new place, so it is learnt again from the same windows.
+    """
+    require_windows(dataset, MIN_WINDOWS)
+    estimate = model.predict(dataset.inputs, dataset.auxiliary)
+    if np.ptp(estimate) == 0.0:
+        raise BadRecording(f"{dataset.name}: expected estimates that vary, got {estimate[0]:g} throughout")
+    gain, offset = learn(estimate, dataset.target)
+    old_gain, old_offset = model.adapter
+    return replace(
+        model,
+        adapter=(gain * old_gain, gain * old_offset + offset),
+        interval=cross_conformal(
+            dataset,
+            lambda rest, held: _adapted(model, rest, held),
+            level=model.interval.level if model.interval else LEVEL,
+        ),
+        id="",
+    )
+
+
+def _adapted(model: Model, rest: Dataset, held: Dataset) -> Array:
+    gain, offset = learn(model.predict(rest.inputs, rest.auxiliary), rest.target)
+    return gain * model.predict(held.inputs, held.auxiliary) + offset

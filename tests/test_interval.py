@@ -1,0 +1,71 @@
+"""Intervals that cover."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edge_agent.errors import BadRecording
+from edge_agent.kernel import Array
+from edge_agent.model import Interval
+from model_export.dataset import Dataset
+from model_export.interval import conformal, cross_conformal
+from tests.models import drawn
+
+
+@given(n=st.integers(10, 200), seed=st.integers(0, 2**32 - 1), level=st.sampled_from([0.5, 0.8, 0.9]))
+def test_at_least_the_level_of_the_residuals_lies_inside(n: int, seed: int, level: float) -> None:
+    """The half-width is one of the residuals, and the share of them inside is just enough for n + 1."""
+    residuals = np.random.default_rng(seed).normal(size=n)
+    interval = conformal(residuals, level)
+    inside = np.abs(residuals) <= interval.half_width
+    assert interval.half_width in np.abs(residuals)
+    assert inside.sum() >= level * (n + 1) > inside.sum() - 1
+
+
+def test_the_guarantee_holds_on_average() -> None:
+    """Over many draws, a fresh residual is covered at the level, even from 19 residuals of ugly noise."""
+    random = np.random.default_rng(1)
+    draws = random.standard_cauchy((4000, 20))
+    covered = [abs(draw[0]) <= conformal(draw[1:]).half_width for draw in draws]
+    assert pytest.approx(np.mean(covered), abs=0.02) == 0.9
+
+
+def test_too_few_residuals_are_refused() -> None:
+    """With 8 there is no rank that covers 90 %."""
+    assert Interval(1.0, 0.9) == conformal(np.ones(9))
+    with pytest.raises(BadRecording) as caught:
+        conformal(np.ones(8))
+    assert str(caught.value) == (
+        "interval: expected at least 9 held-out windows for level 0.9, got 8; add a longer recording"
+    )
+
+
+def test_each_window_is_held_out_once_in_contiguous_folds() -> None:
+    """A fold is never estimated by what learnt from it, and it is a stretch of time."""
+    seen: list[int] = []
+
+    def estimator(rest: Dataset, held: Dataset) -> Array:
+        assert not set(rest.start_ms.tolist()) & set(held.start_ms.tolist())
+        assert (np.diff(held.start_ms) == 900_000).all()
+        seen.extend(held.start_ms.tolist())
+        return np.asarray(held.target - 1.0)
+
+    dataset = drawn(57)
+    assert Interval(1.0, 0.9) == cross_conformal(dataset, estimator)
+    assert dataset.start_ms.tolist() == seen
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cross_conformal_intervals_cover_fresh_data(seed: int) -> None:
+    """Learnt on 600 windows, 90 % intervals cover 87 to 93 % of 20 000 fresh ones."""
+
+    def estimator(rest: Dataset, held: Dataset) -> Array:
+        design = np.column_stack([rest.inputs, rest.auxiliary, np.ones(len(rest))])
+        weights = np.linalg.lstsq(design, rest.target, rcond=None)[0]
+        return np.asarray(np.column_stack([held.inputs, held.auxiliary, np.ones(len(held))]) @ weights)
+
+    train, fresh = drawn(600, seed, noise=0.1), drawn(20_000, seed + 100, noise=0.1)
+    interval = cross_conformal(train, estimator)
+    inside = np.abs(fresh.target - estimator(train, fresh)) <= interval.half_width
+    assert 0.87 <= inside.mean() <= 0.93
