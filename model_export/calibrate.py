@@ -1,0 +1,119 @@
+"""The straight line from a train set to a model: tune, fit, compress, and learn the interval."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edge_agent.kernel import Array, gram
+from edge_agent.model import Model
+from model_export.compress import Compressed, Method, compress
+from model_export.dataset import Dataset
+from model_export.export import Probe
+from model_export.interval import LEVEL, cross_conformal
+from model_export.respire import Fitted, Hyperparameters, fit, standardise
+from model_export.tune import tune
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What the user chooses; tuning chooses the rest."""
+
+    kernel: str = Hyperparameters().kernel
+    trend: float = Hyperparameters().trend
+    method: Method = "landmarks"
+    size: int | None = None  # None: the smallest within 0.002 R² of the full model
+    trials: int = 60
+    seed: int = 0
+    level: float = LEVEL
+    gas: str = "CO"
+
+
+def paper(recipe: Recipe) -> Recipe:
+    """The same with the paper's kernel, which shrinks towards zero, and the paper's compression."""
+    return replace(recipe, trend=0.0, method="paper")
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A model beside the full fit that it was compressed from."""
+
+    fitted: Fitted
+    compressed: Compressed
+    model: Model
+
+
+def tuned(train: Dataset, recipe: Recipe, progress: Progress | None = None) -> Hyperparameters:
+    """The hyperparameters of the best cross-validated R² on the train set."""
+    return tune(
+        train.inputs,
+        train.auxiliary,
+        train.target,
+        kernel=recipe.kernel,
+        trend=recipe.trend,
+        trials=recipe.trials,
+        seed=recipe.seed,
+        progress=progress,
+    ).hyper
+
+
+def calibrate(train: Dataset, hyper: Hyperparameters, recipe: Recipe) -> Calibration:
+    """The model of the train set with an interval from windows held out in turn."""
+    calibration = learn(train, hyper, recipe)
+    same_size = replace(recipe, size=len(calibration.compressed.support))
+
+    def estimator(rest: Dataset, held: Dataset) -> Array:
+        return learn(rest, hyper, same_size).model.predict(held.inputs, held.auxiliary)
+
+    interval = cross_conformal(train, estimator, recipe.level)
+    return replace(calibration, model=replace(calibration.model, interval=interval))
+
+
+def learn(train: Dataset, hyper: Hyperparameters, recipe: Recipe) -> Calibration:
+    """Fit and compress; no interval yet."""
+    fitted = fit(train.inputs, train.auxiliary, train.target, hyper)
+    return compressed(fitted, train, recipe)
+
+
+def compressed(fitted: Fitted, train: Dataset, recipe: Recipe) -> Calibration:
+    """The model of a full fit on as many support vectors as the recipe says."""
+    small = compress(
+        fitted, train.inputs, train.auxiliary, train.target, size=recipe.size, method=recipe.method
+    )
+    return Calibration(fitted, small, _model(fitted, small, train, recipe.gas))
+
+
+def probe(calibration: Calibration, dataset: Dataset) -> Probe:
+    """What the compressed model estimates before it is rounded for the bundle."""
+    fitted, small = calibration.fitted, calibration.compressed
+    z = standardise(dataset.auxiliary, fitted.auxiliary_scale)
+    shapes = gram(fitted.hyper.kernel, fitted.hyper.length_scale, z, small.support)
+    weights = shapes @ small.coefficients.T + small.trend[:, 0] + z[:, None] * small.trend[:, 1]
+    x = np.column_stack([*map(standardise, dataset.inputs.T, fitted.channel_scales)])
+    estimate = np.einsum("nd,nd->n", x, weights[:, :-1]) + weights[:, -1]
+    raw = fitted.target_scale.centre + fitted.target_scale.spread * estimate
+    return Probe(dataset.inputs, dataset.auxiliary, raw)
+
+
+def _model(fitted: Fitted, small: Compressed, train: Dataset, gas: str) -> Model:
+    names, columns = (*train.channels, "temperature"), (*train.inputs.T, train.auxiliary)
+    return Model(
+        sensor=train.sensor,
+        gas=gas,
+        unit=train.unit,
+        channels=train.channels,
+        kernel=fitted.hyper.kernel,
+        length_scale=fitted.hyper.length_scale,
+        channel_scales=fitted.channel_scales,
+        auxiliary_scale=fitted.auxiliary_scale,
+        target_scale=fitted.target_scale,
+        support=small.support,
+        coefficients=small.coefficients,
+        trend=small.trend,
+        domain={
+            name: (float(values.min()), float(values.max()))
+            for name, values in zip(names, columns, strict=True)
+        },
+    )

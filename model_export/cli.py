@@ -1,0 +1,282 @@
+"""The command line: stdout is data, stderr is words, a failure is one line."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from edge_agent.errors import RespireError
+
+if TYPE_CHECKING:
+    from model_export.commands import Done, Source
+
+DONE, FAILED = 0, 1
+DIGITS = 6
+
+Kernel = Literal["matern12", "matern32", "matern52", "rbf"]
+Reference = Literal["auto", "average", "start", "end"]
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Turn co-located recordings into bundles for the edge agent. Results are JSON on stdout. "
+    "Add --debug to any command to see where a failure came from.",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the one place where a failure becomes a line and an exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    try:
+        app([word for word in given if word != "--debug"], prog_name="model-export")
+    except SystemExit as finished:
+        return int(finished.code or DONE)
+    except RespireError as error:
+        if debug:
+            raise
+        _say(f"model-export: {error}")
+        return FAILED
+    return DONE
+
+
+def _columns(text: str) -> dict[str, str]:
+    """{"op1": "co_we"} from op1=co_we,…"""
+    pairs = [pair.partition("=") for pair in text.split(",") if pair]
+    if any(not ours.strip() or not theirs.strip() for ours, _, theirs in pairs):
+        raise typer.BadParameter(f"expected op1=co_we,op2=co_ae,… got {text!r}")
+    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+
+
+def _size(text: str) -> int:
+    """A number of support vectors; 0 is automatic."""
+    if text == "auto":
+        return 0
+    if not text.isdecimal() or not int(text):
+        raise typer.BadParameter(f"expected auto or a number above 0, got {text!r}")
+    return int(text)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    words = text.split(",")
+    if not all(word.isdecimal() and int(word) for word in words):
+        raise typer.BadParameter(f"expected numbers above 0 such as 4,8,16, got {text!r}")
+    return tuple(map(int, words))
+
+
+Data = Annotated[list[Path], typer.Argument(help="CSV or Parquet files of one sensor.", metavar="DATA…")]
+Bundle = Annotated[Path, typer.Argument(help="A bundle file.")]
+Sensor = Annotated[str, typer.Option(help="The sensor's id, as in its topics.")]
+Out = Annotated[Path, typer.Option(help="Where the bundle goes.")]
+Columns = Annotated[
+    Any, typer.Option(parser=_columns, metavar="OURS=THEIRS,…", help="Column names, such as op1=co_we.")
+]
+Timezone = Annotated[str | None, typer.Option(help="Zone of stamps that have none, such as Asia/Kolkata.")]
+Stamp = Annotated[
+    Reference,
+    typer.Option("--reference", help="Average it, or take it as it comes, stamped at start or end."),
+]
+Share = Annotated[float, typer.Option("--test-share", min=0.0, max=0.9, help="Last part, kept for the test.")]
+Size = Annotated[Any, typer.Option(parser=_size, metavar="N|auto", help="Support vectors.")]
+Plot = Annotated[Path | None, typer.Option(help="Write a PNG.")]
+
+
+@app.command()
+def fit(
+    data: Data,
+    *,
+    sensor: Sensor,
+    out: Out,
+    unit: Annotated[str, typer.Option(help="Unit of the reference.")] = "ppm",
+    gas: Annotated[str, typer.Option(help="What the reference measures.")] = "CO",
+    size: Size = "auto",
+    kernel: Annotated[Kernel, typer.Option(help="Shape of the weights over temperature.")] = "matern32",
+    paper: Annotated[bool, typer.Option("--paper", help="The paper's kernel and compression.")] = False,
+    report: Annotated[Path | None, typer.Option(help="Write a page with plots (HTML).")] = None,
+    trials: Annotated[int, typer.Option(min=1, help="Trials of the search.")] = 60,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bundle.")] = 0,
+    level: Annotated[float, typer.Option(min=0.5, max=0.99, help="What the interval covers.")] = 0.9,
+    columns: Columns = "",
+    timezone: Timezone = None,
+    reference: Stamp = "auto",
+    test_share: Share = 0.2,
+) -> None:
+    """Learn a sensor's calibration and write its bundle.
+
+    \b
+    model-export fit january.csv february.csv --sensor 5A2D --unit ppm --out 5A2D.bundle
+    model-export fit van.parquet --sensor 5A2D --columns op1=co_we,op2=co_ae --timezone Asia/Kolkata \\
+        --out 5A2D.bundle --report 5A2D.html
+    """
+    from model_export import calibrate, commands  # noqa: PLC0415 - pandas and optuna: --help need not wait
+
+    recipe = calibrate.Recipe(
+        kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas
+    )
+    with _progress() as progress:
+        done = commands.fit(
+            data,
+            sensor,
+            unit,
+            out,
+            source=_source(columns, timezone, reference, test_share),
+            recipe=calibrate.paper(recipe) if paper else recipe,
+            report_to=report,
+            progress=progress,
+        )
+    _tell(done)
+
+
+@app.command()
+def evaluate(
+    bundle: Bundle,
+    data: Data,
+    *,
+    columns: Columns = "",
+    timezone: Timezone = None,
+    reference: Stamp = "auto",
+) -> None:
+    """Compare a bundle with a reference.
+
+    \b
+    model-export evaluate 5A2D.bundle march.csv
+    """
+    from model_export import commands  # noqa: PLC0415 - as above
+
+    _tell(commands.evaluate(bundle, data, source=_source(columns, timezone, reference)))
+
+
+@app.command()
+def adapt(
+    bundle: Bundle,
+    data: Data,
+    *,
+    out: Out,
+    columns: Columns = "",
+    timezone: Timezone = None,
+    reference: Stamp = "auto",
+    test_share: Share = 0.2,
+) -> None:
+    """Fit a gain and an offset to another site or season.
+
+    \b
+    model-export adapt 5A2D.bundle march.csv --out 5A2D-march.bundle
+    """
+    from model_export import commands  # noqa: PLC0415 - as above
+
+    _tell(commands.adapt(bundle, data, out, source=_source(columns, timezone, reference, test_share)))
+
+
+@app.command()
+def transfer(
+    bundle: Bundle,
+    *,
+    source: Annotated[list[Path], typer.Option(help="Recording of the bundle's sensor; may be repeated.")],
+    target: Annotated[list[Path], typer.Option(help="Recording of the other sensor at the same time.")],
+    sensor: Sensor,
+    out: Out,
+    columns: Columns = "",
+    timezone: Timezone = None,
+) -> None:
+    """Make a bundle serve another sensor.
+
+    Both stood side by side for a while; no reference is needed.
+
+    \b
+    model-export transfer 5A2D.bundle --source january.csv --target 5CB6.csv --sensor 5CB6 --out 5CB6.bundle
+    """
+    from model_export import commands  # noqa: PLC0415 - as above
+
+    _tell(commands.transfer(bundle, source, target, sensor, out, source=_source(columns, timezone)))
+
+
+@app.command()
+def compress(
+    bundle: Bundle,
+    data: Data,
+    *,
+    sizes: Annotated[Any, typer.Option(parser=_sizes, help="Sizes to compare.")] = "1,2,4,8,16,32,64,128",
+    size: Size = "auto",
+    out: Annotated[Path | None, typer.Option(help="Write the bundle again with --size.")] = None,
+    plot: Plot = None,
+    columns: Columns = "",
+    timezone: Timezone = None,
+    reference: Stamp = "auto",
+    test_share: Share = 0.2,
+) -> None:
+    """Show what fewer support vectors cost.
+
+    DATA is the recording that the bundle was fitted to.
+
+    \b
+    model-export compress 5A2D.bundle january.csv february.csv --plot sizes.png
+    model-export compress 5A2D.bundle january.csv february.csv --size 8 --out small.bundle
+    """
+    from model_export import commands  # noqa: PLC0415 - as above
+
+    source = _source(columns, timezone, reference, test_share)
+    _tell(commands.compress(bundle, data, source=source, sizes=sizes, size=size or None, out=out, plot=plot))
+
+
+@app.command()
+def inspect(bundle: Bundle, plot: Plot = None) -> None:
+    """Print what is in a bundle.
+
+    \b
+    model-export inspect 5A2D.bundle --plot 5A2D.png
+    """
+    from model_export import commands  # noqa: PLC0415 - as above
+
+    _tell(commands.inspect(bundle, plot))
+
+
+def _source(
+    columns: Mapping[str, str],
+    timezone: str | None,
+    reference: Reference = "auto",
+    test_share: float = 0.2,
+) -> "Source":
+    from model_export.commands import Source  # noqa: PLC0415 - as above
+    from model_export.tables import Layout  # noqa: PLC0415 - as above
+
+    return Source(Layout(columns, timezone), reference, test_share)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on stderr, where somebody is looking."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only where somebody is looking
+    from rich.progress import Progress  # noqa: PLC0415 - as above
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("tuning", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _tell(done: "Done") -> None:
+    for line in done.words:
+        _say(line)
+    print(json.dumps(_plain(done.data), indent=2, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    """Numbers to six significant digits, undefined ones as null."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)

@@ -1,0 +1,270 @@
+"""The work behind each command: files in, files out, and a summary to print."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from edge_agent.errors import BadBundle, BadRecording, RespireError
+from edge_agent.messages import is_sensor
+from edge_agent.model import Model
+from model_export import export, plots, report, size_curve
+from model_export import transfer as transfers
+from model_export.adapt import adapt as adapted
+from model_export.averaging import Stamp
+from model_export.calibrate import Progress, Recipe, learn
+from model_export.compress import Method
+from model_export.dataset import Dataset, load, require_trainable, require_windows, split
+from model_export.metrics import Score, r2
+from model_export.metrics import evaluate as evaluated
+from model_export.provenance import hyperparameters
+from model_export.respire import Fitted
+from model_export.tables import Layout
+from model_export.training import summary, train, train_with
+from model_export.units import warn_against, warn_ambient
+
+WEIGHT_SAMPLES = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How the user's files are to be read."""
+
+    layout: Layout = field(default_factory=Layout)
+    reference: Stamp = "auto"
+    test_share: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a command has to say: data for stdout, words for stderr."""
+
+    data: Mapping[str, Any]
+    words: tuple[str, ...] = ()
+
+
+def fit(
+    data: Sequence[Path],
+    sensor: str,
+    unit: str,
+    out: Path,
+    *,
+    source: Source,
+    recipe: Recipe,
+    report_to: Path | None = None,
+    progress: Progress | None = None,
+) -> Done:
+    """Tune, fit, compress, export."""
+    started = perf_counter()
+    _require_folders(out, report_to)
+    dataset = load(data, _checked(sensor), unit, source.layout, reference=source.reference)
+    training = train(dataset, recipe, out, source.test_share, progress)
+    figures = {**summary(training), "trials": recipe.trials, "seconds": perf_counter() - started}
+    if report_to:
+        fitted = training.calibration.fitted
+        curves = _curves(training.exported.model, fitted, training.train, training.test)
+        _save(report_to, report.page(training, curves, figures).encode())
+    warning = warn_ambient(dataset, recipe.gas)
+    return Done(figures, (*dataset.notes, *([warning] if warning else [])))
+
+
+def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> Done:
+    """How a bundle agrees with a reference it may never have seen."""
+    model = export.read(bundle)
+    dataset = _beside(model, data, source)
+    require_windows(dataset, 2)
+    figures = {
+        "sensor": model.sensor,
+        "unit": model.unit,
+        "id": model.id,
+        **asdict(evaluated(model, dataset)),
+    }
+    return Done(figures | {"level": model.interval and model.interval.level}, _words(model, dataset))
+
+
+def adapt(bundle: Path, data: Sequence[Path], out: Path, *, source: Source) -> Done:
+    """A gain and an offset for another site or season, judged on the last windows."""
+    model = export.read(bundle)
+    dataset = _beside(model, data, source)
+    part, test = split(dataset, source.test_share)
+    moved = adapted(model, part)
+    written = export.write(_noted(moved, adapted_on=dataset.name), out, _probe(moved, dataset))
+    before, after = evaluated(model, test), evaluated(written.model, test)
+    figures = {
+        "sensor": model.sensor,
+        "unit": model.unit,
+        "n_train": len(part),
+        "n_test": len(test),
+        "gain": written.model.adapter[0],
+        "offset": written.model.adapter[1],
+        "before": _agreement(before),
+        "after": _agreement(after),
+    }
+    return Done(figures | _written(written), _words(model, dataset))
+
+
+def transfer(
+    bundle: Path,
+    source_data: Sequence[Path],
+    target_data: Sequence[Path],
+    sensor: str,
+    out: Path,
+    *,
+    source: Source,
+) -> Done:
+    """One sensor's bundle for another that stood beside it; no reference is read."""
+    model = export.read(bundle)
+    there = load(
+        source_data, model.sensor, model.unit, source.layout, channels=model.channels, reference=None
+    )
+    here = load(
+        target_data, _checked(sensor), model.unit, source.layout, channels=model.channels, reference=None
+    )
+    moved, learnt = transfers.transfer(model, there, here)
+    written = export.write(_noted(moved, transferred_from=model.sensor), out, _probe(moved, here))
+    figures = {
+        "sensor": sensor,
+        "source": model.sensor,
+        "n": learnt.n,
+        "r2": dict(zip(model.channels, learnt.r2, strict=True)),
+        "matrix": learnt.matrix.tolist(),
+        "half_width": moved.interval and moved.interval.half_width,
+    }
+    return Done(figures | _written(written), (*there.notes, *here.notes))
+
+
+def compress(
+    bundle: Path,
+    data: Sequence[Path],
+    *,
+    source: Source,
+    sizes: Sequence[int] = size_curve.SIZES,
+    size: int | None = None,
+    out: Path | None = None,
+    plot: Path | None = None,
+) -> Done:
+    """What each size would cost on the recording a bundle was fitted to; `out` writes one of them."""
+    model = export.read(bundle)
+    if model.transfer is not None or model.adapter != (1.0, 0.0):
+        raise BadBundle(f"{bundle.name}: expected a bundle as fit makes it, got one with transfer or adapter")
+    dataset = _beside(model, data, source)
+    require_trainable(dataset)
+    part, test = split(dataset, source.test_share)
+    hyper, recipe = hyperparameters(model), Recipe(size=size, gas=model.gas)
+    full = learn(part, hyper, recipe)
+    curves, best = _curves(model, full.fitted, part, test, sizes=sizes), _r2(full.fitted, part)
+    if plot:
+        title = f"{model.sensor}: what a smaller model costs"
+        _save(plot, plots.png(plots.compression(curves, best, len(full.compressed.support), title)))
+    figures = {
+        "sensor": model.sensor,
+        "n_train": len(part),
+        "n_test": len(test),
+        "r2_train_full": best,
+        "chosen": len(full.compressed.support),
+        "curves": {method: [asdict(point) for point in points] for method, points in curves.items()},
+    }
+    if out:
+        figures["written"] = summary(train_with(hyper, dataset, recipe, out, source.test_share))
+    return Done(figures, _words(model, dataset))
+
+
+def inspect(bundle: Path, plot: Path | None = None) -> Done:
+    """What is in a bundle."""
+    model = export.read(bundle)
+    if plot:
+        title = f"{model.sensor}: how the calibration changes with temperature"
+        _save(plot, plots.png(plots.weights(model, title)))
+    low, high = model.domain.get(model.auxiliary, (0.0, 40.0))
+    temperatures = np.linspace(low, high, WEIGHT_SAMPLES)
+    names = (*model.channels, "bias")
+    return Done(
+        {
+            "sensor": model.sensor,
+            "gas": model.gas,
+            "unit": model.unit,
+            "id": model.id,
+            "bytes": bundle.stat().st_size,
+            "channels": list(model.channels),
+            "kernel": model.kernel,
+            "length_scale": model.length_scale,
+            "support": len(model.support),
+            "interval": asdict(model.interval) if model.interval else None,
+            "adapter": {"gain": model.adapter[0], "offset": model.adapter[1]},
+            "transfer": None if model.transfer is None else model.transfer.tolist(),
+            "domain": {name: list(between) for name, between in model.domain.items()},
+            "weights": [
+                {"temperature": float(at), **dict(zip(names, map(float, row), strict=True))}
+                for at, row in zip(temperatures, model.weights(temperatures), strict=True)
+            ],
+            "provenance": dict(model.provenance),
+        }
+    )
+
+
+def _checked(sensor: str) -> str:
+    if not is_sensor(sensor):
+        raise BadRecording(f"--sensor: expected 1-64 printable characters without / + #, got {sensor!r:.80}")
+    return sensor
+
+
+def _beside(model: Model, data: Sequence[Path], source: Source) -> Dataset:
+    """The recording in the model's own words."""
+    return load(
+        data, model.sensor, model.unit, source.layout, channels=model.channels, reference=source.reference
+    )
+
+
+def _words(model: Model, dataset: Dataset) -> tuple[str, ...]:
+    warning = warn_against(model, dataset)
+    return (*dataset.notes, *([warning] if warning else []))
+
+
+def _noted(model: Model, **facts: str) -> Model:
+    return replace(model, provenance={**model.provenance, **facts})
+
+
+def _probe(model: Model, dataset: Dataset) -> export.Probe:
+    return export.Probe(dataset.inputs, dataset.auxiliary, model.predict(dataset.inputs, dataset.auxiliary))
+
+
+def _agreement(score: Score) -> dict[str, Any]:
+    return {name: value for name, value in asdict(score).items() if name != "n"}
+
+
+def _written(written: export.Exported) -> dict[str, Any]:
+    return {"bytes": written.size_bytes, "bundle": str(written.path), "id": written.model.id}
+
+
+def _curves(
+    like: Model, fitted: Fitted, train: Dataset, test: Dataset, *, sizes: Sequence[int] = size_curve.SIZES
+) -> report.Curves:
+    """Both ways to compress, side by side."""
+    methods: tuple[Method, ...] = ("landmarks", "paper")
+    return {
+        method: size_curve.size_curve(
+            like, fitted, train, test, recipe=Recipe(method=method, gas=like.gas), sizes=sizes
+        )
+        for method in methods
+    }
+
+
+def _r2(fitted: Fitted, dataset: Dataset) -> float:
+    return r2(dataset.target, fitted.predict(dataset.inputs, dataset.auxiliary))
+
+
+def _require_folders(*paths: Path | None) -> None:
+    """Before the long work, not after it."""
+    for path in paths:
+        if path and not path.parent.is_dir():
+            raise RespireError(f"{path}: expected a folder {path.parent}, got none; make it first")
+
+
+def _save(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise RespireError(f"{path}: could not be written: {error.strerror or error}") from error

@@ -1,0 +1,222 @@
+"""The plots a scientist looks at first: readable on a phone, in colours that everybody can tell apart."""
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from edge_agent.kernel import Array
+from edge_agent.model import Model
+from model_export.averaging import WINDOW_MS
+from model_export.dataset import Dataset
+from model_export.provenance import density
+from model_export.size_curve import SizePoint
+
+# Okabe and Ito's palette, chosen to be told apart with any kind of colour vision.
+BLUE, ORANGE, VERMILLION, GREEN, INK = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#222222"
+GREY, PALE, SAND = "#8a8a8a", "#f0f0f0", "#fbeecb"
+WIDTH = 4.8  # inches: at a phone's 360 px the smallest text is still 9 px high
+STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "figure.titlesize": 9.5,
+    "figure.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "legend.markerscale": 1.6,
+    "lines.linewidth": 1.2,
+    "figure.facecolor": "white",
+}
+
+
+def png(figure: Figure, dpi: int = 200) -> bytes:
+    """The figure as a PNG file."""
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=dpi)
+    return file.getvalue()
+
+
+@rc_context(STYLE)
+def timeline(model: Model, dataset: Dataset, n_train: int, outliers: NDArray[np.bool_], title: str) -> Figure:
+    """Estimate and reference over time; the part after n_train is the test."""
+    figure, axes = _figure(3.0, title)
+    estimate = model.predict(dataset.inputs, dataset.auxiliary)
+    times, reference, curve = _with_gaps(dataset.start_ms, dataset.target, estimate)
+    if model.interval:
+        half = model.interval.half_width
+        label = f"{model.interval.level:.0%} interval"
+        axes.fill_between(times, curve - half, curve + half, color=BLUE, alpha=0.2, lw=0, label=label)
+    axes.plot(times, reference, color=INK, lw=0.9, label="reference")
+    axes.plot(times, curve, color=BLUE, lw=0.9, label="estimate")
+    _mark_outliers(axes, _times(dataset.start_ms[:n_train]), dataset.target[:n_train], outliers)
+    if n_train < len(dataset):
+        end = _times(dataset.start_ms[-1:] + WINDOW_MS)[0]
+        first = _times(dataset.start_ms[n_train:])[0]
+        axes.axvspan(first, end, color=SAND, lw=0, zorder=0, label="test")
+    locator: Any = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    axes.set(ylabel=_gas(model), xlabel="time (UTC)")
+    _legend_below(figure, axes)
+    return figure
+
+
+@rc_context(STYLE)
+def scatter(model: Model, dataset: Dataset, n_train: int, outliers: NDArray[np.bool_], title: str) -> Figure:
+    """Estimate against reference, with the line where both agree."""
+    figure, axes = _figure(4.7, title)
+    estimate, reference = model.predict(dataset.inputs, dataset.auxiliary), dataset.target
+    axes.scatter(reference[:n_train], estimate[:n_train], s=7, color=GREY, alpha=0.5, lw=0, label="train")
+    axes.scatter(reference[n_train:], estimate[n_train:], s=9, color=BLUE, alpha=0.7, lw=0, label="test")
+    _mark_outliers(axes, reference[:n_train], estimate[:n_train], outliers)
+    low, high = min(reference.min(), estimate.min()), max(reference.max(), estimate.max())
+    margin = 0.03 * (high - low)
+    span = (low - margin, high + margin)
+    axes.plot(span, span, color=INK, lw=0.8, ls="--", label="1:1")
+    axes.set(xlim=span, ylim=span, aspect="equal")
+    axes.set(xlabel=f"reference {_gas(model)}", ylabel=f"estimated {_gas(model)}")
+    _legend_below(figure, axes)
+    return figure
+
+
+@rc_context(STYLE)
+def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure:
+    """What the model gets wrong at each temperature."""
+    figure, axes = _figure(3.2, title)
+    error = model.predict(dataset.inputs, dataset.auxiliary) - dataset.target
+    axes.axhline(0.0, color=INK, lw=0.8)
+    train, test = slice(n_train), slice(n_train, None)
+    axes.scatter(dataset.auxiliary[train], error[train], s=7, color=GREY, alpha=0.5, lw=0, label="train")
+    axes.scatter(dataset.auxiliary[test], error[test], s=9, color=BLUE, alpha=0.7, lw=0, label="test")
+    centres, medians = _running_median(dataset.auxiliary, error)
+    axes.plot(centres, medians, color=VERMILLION, lw=1.8, label="median")
+    if model.interval:
+        for side in (-1.0, 1.0):
+            axes.axhline(
+                side * model.interval.half_width, color=GREEN, lw=1.0, ls="--", label=_level(model, side)
+            )
+    axes.set(xlabel="temperature (°C)", ylabel=f"estimate - reference ({model.unit})")
+    _legend_below(figure, axes)
+    return figure
+
+
+@rc_context(STYLE)
+def weights(model: Model, title: str) -> Figure:
+    """w1, …, wd and b over temperature, above the training density; grey where there was no training."""
+    names = [*(f"weight of {channel}" for channel in model.channels), "bias"]
+    found = density(model)
+    rows = len(names) + (found is not None)
+    heights = [2.0] * len(names) + [1.0] * (found is not None)
+    figure = _blank(0.9 + 1.25 * len(names), title)
+    panels = np.atleast_1d(figure.subplots(rows, sharex=True, height_ratios=heights))
+    low, high = _temperatures(model)
+    grid = np.linspace(low - 0.08 * (high - low), high + 0.08 * (high - low), 400)
+    curves, colours = model.weights(grid), [BLUE, ORANGE, GREEN, VERMILLION]
+    for row, (axes, name) in enumerate(zip(panels, names, strict=False)):
+        axes.plot(grid, curves[:, row], color=INK if name == "bias" else colours[row % 4], lw=1.6)
+        axes.set_ylabel(f"{name}\n({model.unit}{'' if name == 'bias' else ' per unit'})")
+    if found is not None:
+        edges, counts = found
+        panels[-1].stairs(counts, edges, fill=True, color=GREY)
+        panels[-1].set_ylabel("train\nwindows")
+    for axes in panels:
+        axes.axvspan(grid[0], low, color=PALE, lw=0)
+        axes.axvspan(high, grid[-1], color=PALE, lw=0)
+    panels[0].set(xlim=(grid[0], grid[-1]))
+    panels[-1].set_xlabel("temperature (°C); shaded: not seen in training")
+    figure.align_ylabels()
+    return figure
+
+
+@rc_context(STYLE)
+def compression(
+    curves: Mapping[str, Sequence[SizePoint]], full: float, chosen: int | None, title: str
+) -> Figure:
+    """R² on the train part against the number of support vectors, for each method."""
+    figure, axes = _figure(3.2, title)
+    styles = zip(curves.items(), (BLUE, ORANGE), ("o-", "s--"), strict=False)
+    for (method, points), colour, style in styles:
+        sizes, r2 = [point.size for point in points], [point.r2_train for point in points]
+        axes.plot(sizes, r2, style, color=colour, ms=4, label=method)
+    axes.axhline(full, color=INK, lw=0.8, label="full model")
+    if chosen:
+        axes.axvline(chosen, color=VERMILLION, lw=1.0, ls=":", label=f"chosen: {chosen}")
+    every = sorted({point.size: point.bytes for points in curves.values() for point in points}.items())
+    axes.set_xscale("log", base=2)
+    axes.set_xticks([size for size, _ in every], [f"{size}\n{count / 1000:.1f}" for size, count in every])
+    axes.minorticks_off()
+    reached = [full, *(point.r2_train for points in curves.values() for point in points)]
+    axes.set_ylim(max(min(reached), full - 0.1) - 0.004, max(reached) + 0.004)
+    axes.set(xlabel="support vectors (above), kB of bundle (below)", ylabel="R² on the train part")
+    _legend_below(figure, axes)
+    return figure
+
+
+def _figure(height: float, title: str) -> tuple[Figure, Axes]:
+    figure = _blank(height, title)
+    return figure, figure.subplots()
+
+
+def _blank(height: float, title: str) -> Figure:
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure.suptitle(title, x=0.02, horizontalalignment="left")
+    return figure
+
+
+def _legend_below(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    options = {"ncols": len(labels), "handlelength": 1.4, "columnspacing": 1.0}
+    figure.legend(handles, labels, loc="outside lower center", **options)
+
+
+def _mark_outliers(axes: Axes, x: NDArray[np.generic], y: Array, outliers: NDArray[np.bool_]) -> None:
+    if outliers.any():
+        axes.plot(x[outliers], y[outliers], "x", color=VERMILLION, ms=3, mew=0.8, ls="", label="outlier")
+
+
+def _gas(model: Model) -> str:
+    return f"{model.gas} ({model.unit})"
+
+
+def _level(model: Model, side: float) -> str:
+    return f"{model.interval.level:.0%} interval" if model.interval and side > 0.0 else ""
+
+
+def _times(at_ms: NDArray[np.int64]) -> NDArray[np.datetime64]:
+    return at_ms.astype("datetime64[ms]")
+
+
+def _with_gaps(
+    start_ms: NDArray[np.int64], reference: Array, estimate: Array
+) -> tuple[NDArray[np.datetime64], Array, Array]:
+    """NaN after each window that has no successor, so that a line does not cross an outage."""
+    after = np.flatnonzero(np.diff(start_ms) > 4 * WINDOW_MS) + 1
+    times = np.insert(start_ms, after, start_ms[after - 1] + WINDOW_MS)
+    return _times(times), np.insert(reference, after, np.nan), np.insert(estimate, after, np.nan)
+
+
+def _running_median(x: Array, y: Array) -> tuple[Array, Array]:
+    """The median of y in each of up to 20 groups of neighbouring x."""
+    groups = np.array_split(np.argsort(x), min(20, len(x)))
+    return np.array([np.median(x[group]) for group in groups]), np.array(
+        [np.median(y[group]) for group in groups]
+    )
+
+
+def _temperatures(model: Model) -> tuple[float, float]:
+    scale = model.auxiliary_scale
+    return model.domain.get(
+        model.auxiliary, (scale.centre - 2 * scale.spread, scale.centre + 2 * scale.spread)
+    )

@@ -1,0 +1,69 @@
+"""Where a model comes from: the facts a bundle carries about its own making, and back."""
+
+from importlib.metadata import version
+
+import numpy as np
+
+from edge_agent.errors import BadBundle
+from edge_agent.kernel import Array
+from edge_agent.messages import format_time
+from edge_agent.model import Fact, Model
+from model_export.averaging import WINDOW_MS
+from model_export.calibrate import Calibration
+from model_export.dataset import Dataset
+from model_export.metrics import Score
+from model_export.respire import Hyperparameters
+
+DENSITY_BINS = 24
+
+
+def facts(calibration: Calibration, train: Dataset, test: Score, r2_train: float) -> dict[str, Fact]:
+    """All that is worth knowing about a training, without a clock: the same data give the same bundle."""
+    hyper = calibration.fitted.hyper
+    counts, _ = np.histogram(train.auxiliary, DENSITY_BINS, calibration.model.domain["temperature"])
+    found: dict[str, Fact] = {
+        "dataset": train.name,
+        "from": format_time(int(train.start_ms[0])),
+        "to": format_time(int(train.start_ms[-1]) + WINDOW_MS),
+        "n_train": len(train),
+        "n_test": test.n,
+        "support": len(calibration.compressed.support),
+        "r2_train": r2_train,
+        "trend": hyper.trend,
+        "lambda": hyper.ridge,
+        "alpha": hyper.alpha,
+        "eta": hyper.eta,
+        "outliers": int(calibration.fitted.outliers.sum()),
+        "temperature_counts": " ".join(map(str, counts)),
+        "exporter": f"respire-edge {version('respire-edge')}",
+    }
+    if test.n:
+        found |= {"r2_test": test.r2, "rmse_test": test.rmse}
+    return found
+
+
+def hyperparameters(model: Model) -> Hyperparameters:
+    """Those that a model was fitted with."""
+    known = model.provenance
+    try:
+        return Hyperparameters(
+            kernel=model.kernel,
+            trend=float(known["trend"]),
+            length_scale=model.length_scale,
+            ridge=float(known["lambda"]),
+            alpha=float(known["alpha"]),
+            eta=float(known["eta"]),
+        )
+    except (KeyError, ValueError) as error:
+        raise BadBundle(
+            f"bundle of {model.sensor}: expected the hyperparameters it was fitted with; fit it again"
+        ) from error
+
+
+def density(model: Model) -> tuple[Array, Array] | None:
+    """Edges (k + 1,) and counts (k,) of the training temperatures, where the bundle tells."""
+    text, between = model.provenance.get("temperature_counts"), model.domain.get(model.auxiliary)
+    if not isinstance(text, str) or between is None:
+        return None
+    counts = np.array([int(word) for word in text.split() if word.isdigit()], dtype=float)
+    return (np.linspace(*between, len(counts) + 1), counts) if len(counts) else None
