@@ -5,11 +5,11 @@ them, its own residual is equally likely to take any rank among the n + 1, so th
 of the n covers it with probability at least `level`, whatever the model and the noise.
 
 Setting one part of a short recording aside for this would waste it, and one part is one week's weather.
-So every train window is held out once (cross-conformal): the train part is cut into contiguous folds and
-each is estimated by a model learnt from the others, by the same recipe and of the same size. Contiguous,
-since neighbouring windows share their weather: a shuffled fold would be estimated by its own neighbours.
-The shipped model has seen a tenth more than those, so it errs towards covering too much. The last 20 %
-take no part: the coverage that `fit` reports is measured there.
+So every train window is held out once (cross-conformal): the train part is cut into four stretches of time,
+and each is estimated by a model learnt from the other three, by the same recipe and of the same size.
+Stretches, not windows at random, since neighbouring windows share their weather; and long ones, as long as
+the test part, since a calibration serves days after it was learnt (docs/evaluation.md has the comparison
+with shorter ones). The last 20 % take no part in a fit, so the coverage it reports was not learnt from.
 
 What no method gives is coverage under conditions that are not exchangeable with the recording: another
 season, another site, another sensor.
@@ -27,7 +27,7 @@ from edge_agent.model import Interval
 from model_export.dataset import Dataset
 
 LEVEL = 0.9
-FOLDS = 10
+FOLDS = 4
 
 Estimator = Callable[[Dataset, Dataset], Array]  # learns from the first, estimates the second
 
@@ -48,7 +48,7 @@ def conformal(residuals: Array, level: float = LEVEL) -> Interval:
 
 
 def cross_conformal(dataset: Dataset, estimator: Estimator, level: float = LEVEL) -> Interval:
-    """The interval from residuals of contiguous folds, each estimated by what the others taught."""
+    """The interval from residuals of stretches of time, each estimated by what the others taught."""
     residuals = np.concatenate(
         [
             held.target - estimator(rest, held)

@@ -1,4 +1,4 @@
-"""The table of docs/evaluation.md: python -m tests.bench.compare DIRECTORY
+"""The tables of docs/evaluation.md: python -m tests.bench.compare DIRECTORY
 
 Trains on the first 80 % of each recording by three methods, and judges on the last 20 % of the same
 recording, of another sensor and of another season.
@@ -11,6 +11,7 @@ from functools import partial
 from itertools import permutations
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.linear_model import RidgeCV
@@ -23,6 +24,7 @@ from model_export import adapt, transfer
 from model_export.calibrate import Recipe, learn, paper, tuned
 from model_export.dataset import Dataset, load, split
 from model_export.metrics import r2
+from model_export.training import summary, train
 
 RIDGES = (0.1, 1.0, 10.0, 50.0, 100.0)  # the paper's search space for RR
 
@@ -113,7 +115,21 @@ def cells(results: Iterable[list[tuple[float, float]]]) -> list[str]:
     return found + ["–"] * (6 - len(found))
 
 
-def table(folder: Path) -> str:
+def fits(folder: Path) -> str:
+    """What `model-export fit` says of each recording."""
+    keys = ("n_train", "n_test", "r2_train", "r2_test", "coverage", "support", "bytes")
+    lines = [f"| recording | {' | '.join(keys)} |", "|---|" + "--:|" * len(keys)]
+    for path in sorted(folder.glob("*.csv.gz")):
+        dataset = load([path], "x", "ppb")
+        with TemporaryDirectory() as scratch:
+            figures = summary(train(dataset, Recipe(), Path(scratch) / "x.bundle"))
+        row = [f"{value:.2f}" if isinstance(value := figures[key], float) else str(value) for key in keys]
+        lines.append(f"| {path.name.split('.')[0]} | {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def comparison(folder: Path) -> str:
+    """Median R² of each family, method and kind of transfer."""
     lines = [
         "| recordings | method | same | + adapter | other | + adapter | other, transfer | + adapter |",
         "|---|---|--:|--:|--:|--:|--:|--:|",
@@ -127,4 +143,4 @@ def table(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    print(table(Path(sys.argv[1])))
+    print(fits(Path(sys.argv[1])), comparison(Path(sys.argv[1])), sep="\n\n")
