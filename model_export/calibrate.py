@@ -24,7 +24,7 @@ class Recipe:
     kernel: str = Hyperparameters().kernel
     trend: float = Hyperparameters().trend
     method: Method = "landmarks"
-    size: int | None = None  # None: the smallest within 0.002 R² of the full model
+    size: int | None = None  # None: automatic, see compress
     trials: int = 60
     seed: int = 0
     level: float = LEVEL
