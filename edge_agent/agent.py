@@ -22,7 +22,7 @@ from edge_agent.shelf import Shelf
 from edge_agent.timekeeper import Timekeeper
 from edge_agent.windows import Outcome, Windows
 
-MOST_AT_ONCE = 1_000
+MOST_AT_ONCE = 250
 IDLE_MS = 1_000
 ANSWERING_MS = 20
 RETRY_S = 0.5

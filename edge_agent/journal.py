@@ -39,7 +39,8 @@ UNAVAILABLE = (
     "SQLITE_BUSY",
     "SQLITE_LOCKED",
 )
-STRIDE_MS = 10_000  # how finely we remember which batches hold open windows
+STRIDE_MS, STRIDE_WINDOWS = 10_000, 1_000  # how finely we remember which batches hold open windows
+CACHE_KIB = 512  # of SQLite's pages; its default of 2 MB would be memory for nothing
 WAL_PAGES = 250  # the log is folded into the file at 1 MB, so that a small disk does not fill with it
 TRIM_ROWS = 500  # deleted in one go, so that trimming never holds up the loop
 
@@ -101,6 +102,7 @@ class Journal:
             for pragma in ("journal_mode = WAL", f"synchronous = {SYNCHRONOUS[durability]}"):
                 self._db.execute(f"PRAGMA {pragma}")
             self._db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+            self._db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             self._db.executescript(SCHEMA)
             self._db.executemany("INSERT OR IGNORE INTO sensor VALUES (?, ?, ?)", sensors)
             self._sensors = {
@@ -237,7 +239,8 @@ class Journal:
         return sensors, outgoing
 
     def _remember(self, batch: int, now_ms: int, readings: Sequence[Reading]) -> None:
-        if not self._strides or now_ms - self._strides[-1].began_ms >= STRIDE_MS:
+        last = self._strides[-1] if self._strides else None
+        if last is None or now_ms - last.began_ms >= STRIDE_MS or len(last.windows) >= STRIDE_WINDOWS:
             self._strides.append(Stride(batch, now_ms, set()))
         length_ms = self._window_ms
         self._strides[-1].windows.update((r.sensor, r.at_ms - r.at_ms % length_ms) for r in readings)

@@ -74,7 +74,7 @@ class Address:
 class Inbox:
     """The one queue: every connection's events, in order, bounded by making the network wait."""
 
-    def __init__(self, max_pending: int = 5_000) -> None:
+    def __init__(self, max_pending: int = 1_000) -> None:
         self._queue: SimpleQueue[tuple[Connection | None, Event]] = SimpleQueue()
         self._max_pending = max_pending
 

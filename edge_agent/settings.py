@@ -125,7 +125,7 @@ class Limits(Section):
 
     max_sensors: Count = 256
     max_payload_bytes: Count = 8_192
-    max_pending: Count = 5_000
+    max_pending: Count = 1_000
 
 
 class Health(Section):

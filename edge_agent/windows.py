@@ -20,6 +20,8 @@ class Outcome(StrEnum):
     FUTURE = "future"  # ahead of a clock that can be trusted
     EXCESS = "excess"  # the channel's window is full: more than a sensor can mean to send
 
+    __hash__ = str.__hash__  # Enum's own is written in Python, and counts are kept for every reading
+
 
 @dataclass(frozen=True, slots=True)
 class ChannelMean:

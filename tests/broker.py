@@ -73,9 +73,8 @@ class Mosquitto(Broker):
         self._config = directory / "mosquitto.conf"
         text = (
             f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\n"
-            f"persistence_location {directory}/\nautosave_interval 1\nautosave_on_changes true\n"
-            "max_queued_messages 1000000\nlog_type error\n" + "\n".join(lines)
-        )
+            f"persistence_location {directory}/\nmax_queued_messages 1000000\nlog_type error\n"
+        ) + "\n".join(lines)
         if os.geteuid() == 0:
             text += "\nuser root"
         self._config.write_text(text + "\n")
@@ -268,11 +267,12 @@ class AgentProcess:
             f"{extra}\n[broker]\nport = {broker_port}\n"
         )
         self.process: subprocess.Popen[bytes] | None = None
+        self.python = sys.executable
 
     def start(self, **environment: str) -> "AgentProcess":
         """Start it; the log goes on where it was."""
         log = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        command = [sys.executable, "-m", "edge_agent", "run", "--config", self.config]
+        command = [self.python, "-m", "edge_agent", "run", "--config", str(self.config)]
         self.process = subprocess.Popen(command, stderr=log, env={**os.environ, **environment})
         os.close(log)
         return self

@@ -1,0 +1,19 @@
+"""`make bench`: every benchmark in one run, so that what is compared was measured side by side."""
+
+import importlib
+import os
+import sys
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+SUITES = ("core", "agent", "trainer")
+
+
+def main(names: list[str]) -> None:
+    """Run the suites named, or all."""
+    for name in names or SUITES:
+        print(f"\n## {name}\n", flush=True)
+        importlib.import_module(f"tests.bench.{name}").main()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

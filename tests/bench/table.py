@@ -1,0 +1,26 @@
+"""One line for each figure: what, how much, the bound it is held to, and whether it holds."""
+
+import time
+from collections.abc import Callable
+
+
+def row(
+    what: str, value: float, unit: str, at_most: float | None = None, at_least: float | None = None
+) -> bool:
+    """Print a figure beside its bound; True if it holds."""
+    holds = (at_most is None or value <= at_most) and (at_least is None or value >= at_least)
+    bound = f"<= {at_most:g}" if at_most is not None else f">= {at_least:g}" if at_least is not None else ""
+    mark = "" if not bound else "ok" if holds else "MISSED"
+    print(f"{what:<66} {value:>12,.3f} {unit:<10} {bound:<10} {mark}", flush=True)
+    return holds
+
+
+def cpu_us(function: Callable[[], object], times: int, rounds: int = 5) -> float:
+    """The best CPU time of one call in microseconds: on a shared machine the least disturbed round."""
+    best = float("inf")
+    for _ in range(rounds):
+        before = time.process_time()
+        for _ in range(times):
+            function()
+        best = min(best, time.process_time() - before)
+    return best / times * 1e6
