@@ -24,8 +24,8 @@ class Clock:
         return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
 
     def synchronised(self) -> bool:
-        """Whether the kernel says that its clock follows a better one."""
-        return self._trusted or _adjtimex() != TIME_ERROR
+        """Whether the kernel says that its clock follows a better one; no if it may not be asked."""
+        return self._trusted or 0 <= _adjtimex() < TIME_ERROR
 
     def boot_id(self) -> str:
         """Which boot elapsed_ms counts from."""
