@@ -1,16 +1,17 @@
 """Words to systemd: ready, still alive, stopping; silence where there is no systemd."""
 
 import os
+import re
 import socket
+from contextlib import suppress
 
 
 class Notifier:
     """Datagrams to the socket that systemd names in NOTIFY_SOCKET (sd_notify(3))."""
 
     def __init__(self) -> None:
-        self._address = os.environ.get("NOTIFY_SOCKET", "").replace("@", "\0", 1)
+        self._address = re.sub("^@", "\0", os.environ.get("NOTIFY_SOCKET", ""))
         self.watchdog_s = int(os.environ.get("WATCHDOG_USEC", "0")) / 1e6
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) if self._address else None
 
     def ready(self, status: str) -> None:
         """The agent works now."""
@@ -25,5 +26,7 @@ class Notifier:
         self._send("STOPPING=1")
 
     def _send(self, text: str) -> None:
-        if self._socket:
-            self._socket.sendto(text.encode(), self._address)
+        if not self._address:
+            return
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+            end.sendto(text.encode(), self._address)  # refused while systemd re-executes: no reason to die
