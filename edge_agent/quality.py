@@ -47,7 +47,7 @@ def _missing(window: Window, model: Model | None, coverage: float) -> tuple[str,
     needed = tuple(window.channels) if model is None else (*model.channels, model.auxiliary)
     minutes = (window.channels[name].minutes if name in window.channels else 0 for name in needed)
     reasons = ["no_model"] if model is None else []
-    if min(minutes) < coverage * window.expected_minutes:
+    if min(minutes) < max(1.0, coverage * window.expected_minutes):
         reasons.append("insufficient_coverage")
     return tuple(reasons)
 

@@ -53,3 +53,10 @@ def test_without_a_model_a_window_is_missing_and_says_what_else_is(model: Model)
     assert assess(window(), None, synchronised=True) == Verdict(Flag.MISSING, ("no_model",))
     thin = window(op1=op1(231.4, minutes=3))
     assert assess(thin, None, True) == Verdict(Flag.MISSING, ("no_model", "insufficient_coverage"))
+
+
+def test_a_channel_that_said_nothing_is_missing_whatever_coverage_is_asked_for(model: Model) -> None:
+    """Even with coverage = 0 nothing can be computed from nothing."""
+    for absent in ("op1", "temperature"):
+        verdict = assess(window(**{absent: None}), model, synchronised=True, coverage=0.0)
+        assert verdict == Verdict(Flag.MISSING, ("insufficient_coverage",))
