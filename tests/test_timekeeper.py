@@ -1,0 +1,72 @@
+"""The timekeeper: how far the wall clock may be believed, told with a clock that we turn by hand."""
+
+from dataclasses import dataclass
+
+from edge_agent.clock import Clock
+from edge_agent.timekeeper import Every, Timekeeper
+
+
+@dataclass
+class HandClock(Clock):
+    """A gateway's clocks, turned by hand."""
+
+    wall_ms: int = 1_706_778_000_000
+    since_boot_ms: int = 5_000
+    good: bool = True
+    boot: str = "boot-1"
+
+    def now_ms(self) -> int:
+        return self.wall_ms
+
+    def elapsed_ms(self) -> int:
+        return self.since_boot_ms
+
+    def synchronised(self) -> bool:
+        return self.good
+
+    def boot_id(self) -> str:
+        return self.boot
+
+    def pass_ms(self, passed_ms: int) -> None:
+        """Time goes by, on both clocks."""
+        self.wall_ms += passed_ms
+        self.since_boot_ms += passed_ms
+
+    def step_ms(self, moved_ms: int) -> None:
+        """Somebody sets the wall clock."""
+        self.wall_ms += moved_ms
+
+
+def test_after_a_step_the_wall_clock_is_doubted_for_a_while() -> None:
+    clock = HandClock()
+    time = Timekeeper(clock, doubt_ms=960_000)
+    assert (time.look(), time.trusted) == (0, True)
+    clock.step_ms(-3_600_000)
+    assert (time.look(), time.trusted) == (-3_600_000, False)
+    clock.pass_ms(959_999)
+    assert (time.look(), time.trusted) == (0, False)
+    clock.pass_ms(1)
+    assert (time.look(), time.trusted) == (0, True)
+
+
+def test_an_unsynchronised_clock_is_never_trusted_and_a_change_is_told_once() -> None:
+    clock = HandClock(good=False)
+    time = Timekeeper(clock, doubt_ms=0)
+    assert (time.trusted, time.ask()) == (False, False)
+    clock.good = True
+    assert (time.ask(), time.ask(), time.trusted) == (True, False, True)
+
+
+def test_the_offset_leads_from_time_since_boot_to_wall_time() -> None:
+    clock = HandClock(wall_ms=100_000, since_boot_ms=2_000)
+    time = Timekeeper(clock, doubt_ms=0)
+    clock.pass_ms(500)
+    time.look()
+    assert time.elapsed_ms + time.offset_ms == time.now_ms == 100_500
+
+
+def test_a_chore_can_be_hurried() -> None:
+    every = Every(period_ms=100)
+    assert [every.due(0), every.due(50)] == [True, False]
+    every.soon()
+    assert [every.due(51), every.due(52)] == [True, False]
