@@ -1,4 +1,4 @@
-"""Runs a program under a filter of system calls, as systemd would: `python -m tests.confine FILTER PROGRAM …`.
+"""Runs a program under a filter of system calls, as systemd does: `python -m tests.confine FILTER PROGRAM`.
 
 FILTER is a JSON map: `allow` (every other call fails with EPERM) or `deny` (every other call works), and
 `no_exec_memory` for MemoryDenyWriteExecute.
@@ -40,7 +40,7 @@ def main(limits: str, program: list[str]) -> None:
         filter_calls(wanted["allow"], ALLOW, REFUSE)
     else:
         filter_calls(wanted["deny"], REFUSE, ALLOW)
-    os.execvp(program[0], program)
+    os.execvp(program[0], program)  # noqa: S606
 
 
 if __name__ == "__main__":

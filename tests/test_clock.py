@@ -1,4 +1,4 @@
-"""The clocks: the kernel's word on synchronisation, steps told from slews, and a trust that can be withheld."""
+"""The clocks: the kernel's word on synchronisation, steps told from slews, trust that can be withheld."""
 
 import json
 import subprocess
