@@ -30,6 +30,7 @@ class Shelf:
         self._path = path
         self._stamps: dict[Path, Stamp] = {}
         self._models: dict[Path, Model] = {}
+        self._unreadable = False
         for news in self.refresh():
             if news.problem:
                 raise BadBundle(news.problem)
@@ -40,23 +41,37 @@ class Shelf:
         return {model.sensor: model for model in self._models.values()}
 
     def refresh(self) -> list[News]:
-        """Take in files that are new or altered, and let go of those that are gone."""
-        found = _stamps(self._path)
+        """Take in files that are new or altered, and let go of those that are gone.
+
+        A directory that cannot be read, as while it is being replaced, is told once and changes nothing.
+        """
+        try:
+            found = _stamps(self._path)
+        except BadBundle as error:
+            told, self._unreadable = self._unreadable, True
+            return [] if told else [News(self._path, None, None, str(error))]
+        self._unreadable = False
         gone = [News(file, model.sensor, None) for file, model in self._models.items() if file not in found]
         for news in gone:
             del self._models[news.file]
-        changed = [file for file, stamp in found.items() if self._stamps.get(file) != stamp]
+        changed = [
+            file
+            for file, stamp in found.items()
+            if self._stamps.get(file) != stamp or (gone and file not in self._models)  # may have been second
+        ]
         self._stamps = found
-        return gone + [self._take(file) for file in changed]
+        return gone + [news for file in changed for news in self._take(file)]
 
-    def _take(self, file: Path) -> News:
+    def _take(self, file: Path) -> list[News]:
         try:
             model = read(file)
             self._refuse_second(file, model.sensor)
         except BadBundle as error:
-            return News(file, None, None, str(error))
+            return [News(file, None, None, str(error))]
+        before = self._models.get(file, model)
         self._models[file] = model
-        return News(file, model.sensor, model)
+        given_up = [News(file, before.sensor, None)] if before.sensor != model.sensor else []
+        return [*given_up, News(file, model.sensor, model)]
 
     def _refuse_second(self, file: Path, sensor: str) -> None:
         for other, model in self._models.items():

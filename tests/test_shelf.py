@@ -63,3 +63,44 @@ def test_changes_are_taken_in_and_a_bad_bundle_never_replaces_a_good_one(tmp_pat
     (tmp_path / "b.bundle").unlink()
     assert [(news.sensor, news.model) for news in shelf_.refresh()] == [("5CB6", None)]
     assert list(shelf_.models) == ["5A2D"]
+
+
+def test_a_second_bundle_is_taken_when_the_first_is_removed(tmp_path: Path) -> None:
+    """As the refusal advised: remove one, and the other counts."""
+    put(tmp_path, "a.bundle", "5A2D")
+    shelf_ = shelf.Shelf(tmp_path)
+    put(tmp_path, "b.bundle", "5A2D")
+    [refused] = shelf_.refresh()
+    assert (refused.problem or "").endswith("got a.bundle and b.bundle; remove one")
+    (tmp_path / "a.bundle").unlink()
+    assert [(news.file.name, news.model is None) for news in shelf_.refresh()] == [
+        ("a.bundle", True),
+        ("b.bundle", False),
+    ]
+    assert list(shelf_.models) == ["5A2D"]
+
+
+def test_a_directory_that_goes_away_for_a_moment_costs_no_model(tmp_path: Path) -> None:
+    """Replacing the whole directory is a fair way to update; the agent must live through it."""
+    directory = tmp_path / "bundles"
+    directory.mkdir()
+    put(directory, "a.bundle", "5A2D")
+    shelf_ = shelf.Shelf(directory)
+    directory.rename(tmp_path / "old")
+    [news] = shelf_.refresh()
+    assert (news.problem or "").endswith("No such file or directory; expected a directory of .bundle files")
+    assert shelf_.refresh() == [], "said once"
+    assert list(shelf_.models) == ["5A2D"]
+    (tmp_path / "old").rename(directory)
+    assert shelf_.refresh() == []
+    assert list(shelf_.models) == ["5A2D"]
+
+
+def test_a_file_that_turns_to_another_sensor_gives_up_the_first(tmp_path: Path) -> None:
+    put(tmp_path, "a.bundle", "5A2D")
+    shelf_ = shelf.Shelf(tmp_path)
+    put(tmp_path, "a.bundle", "5CB60")
+    assert [(news.sensor, news.model is None) for news in shelf_.refresh()] == [
+        ("5A2D", True),
+        ("5CB60", False),
+    ]
