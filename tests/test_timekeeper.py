@@ -70,3 +70,35 @@ def test_a_chore_can_be_hurried() -> None:
     assert [every.due(0), every.due(50)] == [True, False]
     every.soon()
     assert [every.due(51), every.due(52)] == [True, False]
+
+
+class SteppedWhenAsked(HandClock):
+    """Synchronisation and a step come between two looks, as from systemd-timesyncd."""
+
+    def synchronised(self) -> bool:
+        if not self.good and self.since_boot_ms > 5_000:
+            self.good = True
+            self.step_ms(1_000_000)
+        return self.good
+
+
+def test_the_step_that_came_with_synchronisation_is_in_the_offset_at_once() -> None:
+    clock = SteppedWhenAsked(wall_ms=100_000, since_boot_ms=5_000, good=False)
+    time = Timekeeper(clock, doubt_ms=960_000)
+    clock.pass_ms(10)
+    time.look()
+    assert time.ask()
+    assert time.offset_ms == 1_100_000 - 5_000
+    assert time.look() == 1_000_000, "and it is noticed as one"
+    assert not time.trusted
+
+
+def test_a_step_makes_us_ask_at_once_whether_the_clock_is_still_good() -> None:
+    """Setting a clock by hand makes the kernel call it unsynchronised; no reading may be stamped with it."""
+    clock = HandClock()
+    time = Timekeeper(clock, doubt_ms=0)
+    clock.step_ms(3_600_000)
+    clock.good = False
+    time.look()
+    assert not time.synchronised
+    assert (time.ask(), time.ask()) == (True, False), "and it is still told"
