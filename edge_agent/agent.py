@@ -11,7 +11,7 @@ from edge_agent.clock import Clock
 from edge_agent.commit import GroupCommit
 from edge_agent.errors import BadReading, BadSettings, JournalCorrupt, JournalUnavailable
 from edge_agent.intake import Intake
-from edge_agent.journal import Journal, open_journal, set_aside
+from edge_agent.journal import Journal, begin_anew, open_journal
 from edge_agent.log import Limited, logger
 from edge_agent.messages import Decoder, Estimate, Reading, format_time, topic_filter
 from edge_agent.mqtt import Connected, Connection, Disconnected, Event, Inbox, Message, Published
@@ -278,7 +278,7 @@ def run(settings: Settings) -> None:
     try:
         Agent(settings, clock).run()
     except JournalCorrupt as error:
-        aside = set_aside(settings.state / "journal.db", clock.now_ms())
+        aside = begin_anew(settings.state, clock.now_ms())
         logger().error("journal.set_aside", file=str(aside), reason=str(error))
         raise
 

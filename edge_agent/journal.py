@@ -16,6 +16,7 @@ import msgpack  # type: ignore[import-untyped]
 from edge_agent.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.messages import Estimate, Reading, encode_estimate
 
+FILE = "journal.db"
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS batch (
     id INTEGER PRIMARY KEY, arrived_ms INTEGER NOT NULL, readings BLOB NOT NULL);
@@ -29,6 +30,7 @@ CREATE INDEX IF NOT EXISTS outbox ON estimate (id) WHERE waiting = 1;
 CREATE TABLE IF NOT EXISTS held (boot TEXT NOT NULL, readings BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 """
+REBUILD_FROM = "SELECT ifnull((SELECT value FROM fact WHERE name = 'rebuild_from'), 0)"
 SYNCHRONOUS = {"power-loss": "FULL", "process-crash": "NORMAL"}
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 UNAVAILABLE = (
@@ -99,18 +101,26 @@ class Journal:
         self._strides: list[Stride] = []
         with _trouble(path):
             self._db = sqlite3.connect(path, isolation_level=None, timeout=5.0)
-            for pragma in ("journal_mode = WAL", f"synchronous = {SYNCHRONOUS[durability]}"):
-                self._db.execute(f"PRAGMA {pragma}")
-            self._db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
-            self._db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-            self._db.executescript(SCHEMA)
-            self._db.executemany("INSERT OR IGNORE INTO sensor VALUES (?, ?, ?)", sensors)
-            self._sensors = {
-                name: (closed_ms, seq) for name, closed_ms, seq in self._db.execute("SELECT * FROM sensor")
-            }
-            self._next_batch = self._one("SELECT ifnull(max(id), 0) + 1 FROM batch")
-            self._next_estimate = self._one("SELECT ifnull(max(id), 0) + 1 FROM estimate")
-            self.dropped = self._one("SELECT ifnull((SELECT value FROM fact WHERE name = 'dropped'), 0)")
+            try:
+                self._prepare(durability, sensors)
+            except sqlite3.Error:
+                self._db.close()  # a damaged file is about to be renamed
+                raise
+
+    def _prepare(self, durability: str, sensors: Sequence[tuple[str, int, int]]) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[durability]}")
+        self._db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+        self._db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        self._db.executescript(SCHEMA)
+        self._db.executemany("INSERT OR IGNORE INTO sensor VALUES (?, ?, ?)", sensors)
+        self._sensors = {
+            name: (closed_ms, seq) for name, closed_ms, seq in self._db.execute("SELECT * FROM sensor")
+        }
+        # Not below what `rebuild` begins with, although old batches may all have been trimmed away.
+        self._next_batch = self._one(f"SELECT max(({REBUILD_FROM}), ifnull(max(id), 0) + 1) FROM batch")  # noqa: S608
+        self._next_estimate = self._one("SELECT ifnull(max(id), 0) + 1 FROM estimate")
+        self.dropped = self._one("SELECT ifnull((SELECT value FROM fact WHERE name = 'dropped'), 0)")
 
     def closed_until(self) -> dict[str, int]:
         """For each sensor, the start of the first window that is not closed yet."""
@@ -118,17 +128,19 @@ class Journal:
 
     def rebuild(self) -> Iterator[tuple[list[Reading], list[Trace]]]:
         """The batches from which open windows are rebuilt, in the order they were accepted."""
-        first = "SELECT ifnull((SELECT value FROM fact WHERE name = 'rebuild_from'), 0)"
+        query = f"SELECT * FROM batch WHERE id >= ({REBUILD_FROM})"  # noqa: S608
         with _trouble(self.path):
-            for id_, arrived_ms, blob in self._db.execute(f"SELECT * FROM batch WHERE id >= ({first})"):  # noqa: S608
-                readings, traces = _unpack(blob)
+            for id_, arrived_ms, blob in self._db.execute(query):
+                readings, traces = self._unpack(blob)
                 self._remember(id_, arrived_ms, readings)
                 yield readings, traces
 
     def held(self, boot: str) -> tuple[list[Reading], list[Trace], int]:
-        """Readings stamped with time since this boot, and how many of other boots nobody can stamp."""
-        with _trouble(self.path):
-            rows = [(of, *_unpack(blob)) for of, blob in self._db.execute("SELECT boot, readings FROM held")]
+        """Readings stamped with time since this boot; those of other boots are counted and let go."""
+        with self._transaction() as db:
+            rows = [(of, *self._unpack(blob)) for of, blob in db.execute("SELECT boot, readings FROM held")]
+            if any(of != boot for of, _, _ in rows):
+                db.execute("DELETE FROM held WHERE boot != ?", (boot,))
         kept = [reading for of, readings, _ in rows if of == boot for reading in readings]
         traces = [trace for of, _, traces in rows if of == boot for trace in traces]
         return kept, traces, sum(len(readings) for of, readings, _ in rows if of != boot)
@@ -262,6 +274,14 @@ class Journal:
         with self._transaction() as db:
             return db.execute(f"DELETE FROM {table} WHERE id IN ({oldest})").rowcount  # noqa: S608
 
+    def _unpack(self, blob: bytes) -> tuple[list[Reading], list[Trace]]:
+        """SQLite notices damage to its own pages, not to what is inside a row."""
+        try:
+            readings, traces = msgpack.unpackb(blob)
+            return [Reading(*each) for each in readings], [tuple(each) for each in traces]
+        except (ValueError, TypeError, msgpack.UnpackException) as error:
+            raise JournalCorrupt(f"{self.path}: a batch of readings is damaged") from error
+
     def _one(self, query: str) -> int:
         return int(self._db.execute(query).fetchone()[0])
 
@@ -276,11 +296,6 @@ class Journal:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-
-
-def _unpack(blob: bytes) -> tuple[list[Reading], list[Trace]]:
-    readings, traces = msgpack.unpackb(blob)
-    return [Reading(*each) for each in readings], [tuple(each) for each in traces]
 
 
 def _closed(stride: Stride, sensors: dict[str, tuple[int, int]]) -> bool:
@@ -305,16 +320,22 @@ def open_journal(
     directory: Path, window_ms: int, durability: str, now_ms: int
 ) -> tuple[Journal, Path | None]:
     """The journal of a state directory; a damaged one is set aside and a new one begun."""
-    path = directory / "journal.db"
     try:
-        journal = Journal(path, window_ms, durability)
+        return Journal(directory / FILE, window_ms, durability), None
     except JournalCorrupt:
-        aside = set_aside(path, now_ms)
-        return Journal(path, window_ms, durability, _salvage(aside)), aside
-    return journal, None
+        aside = begin_anew(directory, now_ms)
+        return Journal(directory / FILE, window_ms, durability), aside
 
 
-def set_aside(path: Path, now_ms: int) -> Path:
+def begin_anew(directory: Path, now_ms: int) -> Path:
+    """Set a damaged journal aside and begin another that goes on with its sequence numbers."""
+    path = directory / FILE
+    aside = _set_aside(path, now_ms)
+    Journal(path, window_ms=0, sensors=_salvage(aside)).close()
+    return aside
+
+
+def _set_aside(path: Path, now_ms: int) -> Path:
     """Rename a damaged journal and its log files, so that somebody can look at them."""
     aside = path.with_name(f"{path.name}.corrupt-{now_ms}")
     for suffix in ("", "-wal", "-shm"):
@@ -335,7 +356,7 @@ def _salvage(aside: Path) -> list[tuple[str, int, int]]:
 
 def newest_health(directory: Path) -> str:
     """The health record that an agent has noted, running or not."""
-    path = directory / "journal.db"
+    path = directory / FILE
     if not path.is_file():
         raise JournalUnavailable(f"{path}: no such file; expected the journal of an agent that has run")
     with _trouble(path), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:

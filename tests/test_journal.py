@@ -1,0 +1,318 @@
+"""The journal on real files: what is committed is there again, whatever happened in between."""
+
+import resource
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edge_agent.errors import JournalCorrupt, JournalUnavailable
+from edge_agent.journal import Change, Journal, begin_anew, newest_health, open_journal
+from edge_agent.messages import Estimate, Reading, decode_estimate
+
+WINDOW_MS = 900_000
+DAY_MS = 86_400_000
+
+
+def opened(directory: Path) -> Journal:
+    return Journal(directory / "journal.db", WINDOW_MS, "process-crash")
+
+
+@contextmanager
+def journal_in(directory: Path) -> Iterator[Journal]:
+    with closing(opened(directory)) as journal:
+        yield journal
+
+
+def estimate(sensor: str = "5A2D", window: int = 0) -> Estimate:
+    start_ms = window * WINDOW_MS
+    return Estimate(sensor, start_ms, start_ms + WINDOW_MS, 1, (), {"op1": 231.4}, {"op1": 15}, value=0.8)
+
+
+def reading(at_ms: int, sensor: str = "5A2D", value: float = 231.4) -> Reading:
+    return Reading(sensor, "op1", at_ms, value)
+
+
+def sequence(payload: bytes) -> tuple[str, int]:
+    decoded = decode_estimate(payload)
+    return decoded.sensor, decoded.seq
+
+
+@dataclass
+class Oracle:
+    """All that was ever committed, kept the obvious way."""
+
+    readings: list[Reading] = field(default_factory=list)
+    closed: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def note(self, change: Change) -> None:
+        self.readings += change.readings
+        for each in change.estimates:
+            self.closed[each.sensor] = max(self.closed.get(each.sensor, 0), each.end_ms)
+            self.counts[each.sensor] = self.counts.get(each.sensor, 0) + 1
+
+    def open(self) -> list[Reading]:
+        return [r for r in self.readings if r.at_ms >= self.closed.get(r.sensor, 0)]
+
+
+commits = st.lists(
+    st.tuples(
+        st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 8 * WINDOW_MS - 1)), max_size=4),
+        st.lists(st.sampled_from("ABC"), max_size=2, unique=True),
+        st.integers(0, 20_000),
+        st.booleans(),
+    ),
+    max_size=25,
+)
+
+
+@given(story=commits)
+@settings(max_examples=60)
+def test_after_any_commits_reopening_gives_the_same_open_readings_and_numbers(
+    story: list[tuple[list[tuple[str, int]], list[str], int, bool]],
+) -> None:
+    """Readings come, windows close, the agent restarts: nothing open is lost, no number falls."""
+    oracle, now_ms = Oracle(), 0
+    with tempfile.TemporaryDirectory() as place:
+        journal = opened(Path(place))
+        for arrivals, closing_, passed_ms, restart in story:
+            now_ms += passed_ms
+            fresh = [reading(at_ms, sensor) for sensor, at_ms in arrivals]
+            change = Change(
+                readings=[r for r in fresh if r.at_ms >= oracle.closed.get(r.sensor, 0)],
+                estimates=[estimate(s, oracle.closed.get(s, 0) // WINDOW_MS) for s in closing_],
+            )
+            journal.commit(change, now_ms)
+            oracle.note(change)
+            if restart:
+                journal.close()
+                journal = opened(Path(place))
+                assert _open_readings(journal) == oracle.open()
+        assert journal.closed_until() == oracle.closed
+        journal.close()
+        with journal_in(Path(place)) as again:
+            assert _open_readings(again) == oracle.open()
+            assert again.closed_until() == oracle.closed
+            next_ = again.commit(Change(estimates=[estimate(sensor, 99) for sensor in "ABC"]), now_ms)
+            numbers = {sensor: oracle.counts.get(sensor, 0) + 1 for sensor in "ABC"}
+            assert dict(sequence(each.payload) for each in next_) == numbers
+
+
+def _open_readings(journal: Journal) -> list[Reading]:
+    closed = journal.closed_until()
+    rebuilt = [reading for readings, _ in journal.rebuild() for reading in readings]
+    return [r for r in rebuilt if r.at_ms >= closed.get(r.sensor, 0)]
+
+
+def test_an_estimate_waits_until_it_is_delivered(tmp_path: Path) -> None:
+    with journal_in(tmp_path) as journal:
+        made = journal.commit(Change(estimates=[estimate(window=n) for n in range(5)]), now_ms=1_000)
+        assert journal.waiting(after=0, most=3) == made[:3]
+        assert journal.waiting(after=made[2].id, most=3) == made[3:]
+        assert journal.outbox() == (5, 1_000)
+        journal.commit(Change(delivered=[made[0].id, made[3].id]), now_ms=2_000)
+    with journal_in(tmp_path) as journal:
+        assert [each.id for each in journal.waiting(0, 10)] == [made[1].id, made[2].id, made[4].id]
+        journal.commit(Change(delivered=[each.id for each in made]), now_ms=3_000)
+        assert journal.outbox() == (0, None)
+
+
+def test_history_is_the_last_windows_oldest_first(tmp_path: Path) -> None:
+    with journal_in(tmp_path) as journal:
+        for sensor in ("5A2D", "5CB6"):
+            journal.commit(Change(estimates=[estimate(sensor, n) for n in range(4)]), now_ms=0)
+        assert [sequence(payload) for payload in journal.history("5A2D", 3)] == [
+            ("5A2D", 2),
+            ("5A2D", 3),
+            ("5A2D", 4),
+        ]
+        assert journal.history("none", 3) == []
+        assert [sequence(each.payload) for each in journal.newest()] == [("5A2D", 4), ("5CB6", 4)]
+
+
+@contextmanager
+def disk_without_room(journal: Journal) -> Iterator[None]:
+    """No file may grow, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_024, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_commit_that_the_disk_refuses_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    """The same change goes through later, with the same numbers."""
+    change = Change(readings=[reading(5)], estimates=[estimate(window=0)])
+    with journal_in(tmp_path) as journal:
+        with disk_without_room(journal), pytest.raises(JournalUnavailable, match="is the disk full or read"):
+            journal.commit(change, now_ms=0)
+        assert (journal.outbox(), journal.closed_until()) == ((0, None), {})
+        [made] = journal.commit(change, now_ms=0)
+        assert sequence(made.payload) == ("5A2D", 1)
+
+
+def test_what_is_too_old_goes_but_never_what_is_open_or_waits(tmp_path: Path) -> None:
+    with journal_in(tmp_path) as journal:
+        [first] = journal.commit(Change(readings=[reading(1)], estimates=[estimate(window=0)]), now_ms=0)
+        journal.commit(Change(readings=[reading(WINDOW_MS)], delivered=[first.id]), now_ms=20_000)
+        journal.commit(Change(estimates=[estimate("5CB6", 0)]), now_ms=40_000)
+        assert journal.trim(keep_after_ms=DAY_MS, max_bytes=10**9) == 0
+        assert journal.history("5A2D", 10) == []
+        assert [each.sensor for each in journal.waiting(0, 10)] == ["5CB6"]
+    with journal_in(tmp_path) as journal:
+        assert _open_readings(journal) == [reading(WINDOW_MS)]
+
+
+def test_what_is_too_much_goes_in_order_of_worth_and_drops_are_counted_for_ever(tmp_path: Path) -> None:
+    """Readings of closed windows first, then delivered estimates, and only then those that wait."""
+    with journal_in(tmp_path) as journal:
+        empty = journal.size_bytes()
+        for n in range(2_000):
+            made = journal.commit(
+                Change(readings=[reading(n * WINDOW_MS)], estimates=[estimate(window=n)]), now_ms=n * 20_000
+            )
+            if n < 1_000:
+                journal.commit(Change(delivered=[each.id for each in made]), now_ms=n * 20_000)
+        full = journal.size_bytes()
+        assert journal.trim(0, full - 20_000) == 0
+        assert len(journal.history("5A2D", 5_000)) == 2_000, "readings of closed windows were enough"
+        assert journal.trim(0, full - (full - empty) // 2) == 0
+        assert journal.outbox()[0] == 1_000
+        assert journal.trim(0, empty + 350_000) > 0
+        depth = journal.outbox()[0]
+        assert 0 < depth < 1_000
+        assert journal.dropped == 1_000 - depth
+    with journal_in(tmp_path) as journal:
+        assert journal.dropped == 1_000 - depth
+
+
+def test_batches_are_numbered_on_although_all_were_trimmed_away(tmp_path: Path) -> None:
+    """A van that stood for months, restarted twice and then crashed, still has the window it had begun."""
+    with journal_in(tmp_path) as journal:
+        for n in range(9):
+            journal.commit(
+                Change(readings=[reading(n * WINDOW_MS)], estimates=[estimate(window=n)]), now_ms=n * 20_000
+            )
+        journal.commit(Change(estimates=[estimate("5CB6", 0)]), now_ms=200_000)
+    with journal_in(tmp_path) as journal:
+        assert _open_readings(journal) == []
+        journal.trim(keep_after_ms=DAY_MS * 90, max_bytes=10**9)
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(readings=[reading(99 * WINDOW_MS)]), now_ms=DAY_MS * 90)
+    with journal_in(tmp_path) as journal:
+        assert _open_readings(journal) == [reading(99 * WINDOW_MS)]
+
+
+def test_held_readings_are_kept_for_this_boot_and_counted_once_for_others(tmp_path: Path) -> None:
+    traces = [(7, "5A2D", "op1", 231.4)]
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(boot="one", held=[reading(5), reading(6)], traces=traces), now_ms=0)
+        journal.commit(Change(boot="one", held=[reading(7)]), now_ms=0)
+    with journal_in(tmp_path) as journal:
+        assert journal.held("one") == ([reading(5), reading(6), reading(7)], traces, 0)
+        journal.commit(Change(boot="two", held=[reading(1)]), now_ms=0)
+    with journal_in(tmp_path) as journal:
+        assert journal.held("two") == ([reading(1)], [], 3)
+        assert journal.held("two") == ([reading(1)], [], 0), "nobody can stamp them, so they are let go"
+        journal.commit(Change(boot="two", readings=[reading(1_001)], released=True), now_ms=0)
+    with journal_in(tmp_path) as journal:
+        assert journal.held("two") == ([], [], 0)
+        assert _open_readings(journal) == [reading(1_001)]
+
+
+def test_traces_come_back_with_the_readings_they_tell_apart(tmp_path: Path) -> None:
+    traces = [(7, "5A2D", "op1", 231.4)]
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(readings=[reading(5)], traces=traces), now_ms=0)
+    with journal_in(tmp_path) as journal:
+        assert list(journal.rebuild()) == [([reading(5)], traces)]
+
+
+def test_a_file_that_is_no_journal_is_set_aside_whole(tmp_path: Path) -> None:
+    (tmp_path / "journal.db").write_bytes(b"not a database" * 1_000)
+    journal, aside = open_journal(tmp_path, WINDOW_MS, "power-loss", now_ms=1_706_778_000_000)
+    with closing(journal):
+        assert aside == tmp_path / "journal.db.corrupt-1706778000000"
+        assert aside.read_bytes() == b"not a database" * 1_000
+        assert journal.closed_until() == {}
+
+
+def _spoil(directory: Path, table: str) -> None:
+    """Overwrite the page where a table begins."""
+    path = directory / "journal.db"
+    with closing(sqlite3.connect(path)) as db:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+        page, size = db.execute(query, (table,)).fetchone()[0], db.execute("PRAGMA page_size").fetchone()[0]
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+
+
+def test_a_journal_damaged_in_part_keeps_its_sequence_numbers(tmp_path: Path) -> None:
+    """Consumers see no number fall, and no closed window opens again."""
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(estimates=[estimate(window=n) for n in range(3)]), now_ms=0)
+    _spoil(tmp_path, "batch")
+    journal, aside = open_journal(tmp_path, WINDOW_MS, "power-loss", now_ms=5)
+    with closing(journal):
+        assert aside
+        assert journal.closed_until() == {"5A2D": 3 * WINDOW_MS}
+        [made] = journal.commit(Change(estimates=[estimate(window=3)]), now_ms=0)
+        assert sequence(made.payload) == ("5A2D", 4)
+
+
+def test_what_is_written_after_a_damaged_start_stays(tmp_path: Path) -> None:
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(estimates=[estimate(window=0)]), now_ms=0)
+    _spoil(tmp_path, "batch")
+    journal, _ = open_journal(tmp_path, WINDOW_MS, "power-loss", now_ms=5)
+    journal.commit(Change(readings=[reading(WINDOW_MS)]), now_ms=0)
+    assert (tmp_path / "journal.db-wal").stat().st_size > 0
+    with journal_in(tmp_path) as beside:
+        assert _open_readings(beside) == [reading(WINDOW_MS)]
+    journal.close()
+
+
+def test_damage_inside_a_row_is_damage(tmp_path: Path) -> None:
+    """SQLite cannot see it; the agent would otherwise die of it at every start."""
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(readings=[reading(5)], estimates=[estimate("5CB6")]), now_ms=0)
+    with closing(sqlite3.connect(tmp_path / "journal.db")) as db:
+        db.execute("UPDATE batch SET readings = x'93c1'")
+        db.commit()
+    with journal_in(tmp_path) as journal, pytest.raises(JournalCorrupt, match="a batch of readings is dam"):
+        list(journal.rebuild())
+    aside = begin_anew(tmp_path, now_ms=9)
+    assert aside.is_file()
+    with journal_in(tmp_path) as journal:
+        assert list(journal.rebuild()) == []
+        assert journal.closed_until() == {"5CB6": WINDOW_MS}
+
+
+def test_the_newest_health_is_there_for_others_to_read(tmp_path: Path) -> None:
+    with pytest.raises(JournalUnavailable, match="expected the journal of an agent that has run"):
+        newest_health(tmp_path)
+    with journal_in(tmp_path) as journal:
+        with pytest.raises(JournalUnavailable, match="no health yet; ask again in a minute"):
+            newest_health(tmp_path)
+        journal.commit(Change(facts={"health": '{"v": 1}'}), now_ms=0)
+        journal.commit(Change(facts={"health": '{"v": 2}'}), now_ms=0)
+        assert newest_health(tmp_path) == '{"v": 2}'
+    assert newest_health(tmp_path) == '{"v": 2}'
+
+
+def test_both_durabilities_keep_what_they_were_given(tmp_path: Path) -> None:
+    for durability in ("power-loss", "process-crash"):
+        path = tmp_path / f"{durability}.db"
+        with closing(Journal(path, WINDOW_MS, durability)) as journal:
+            journal.commit(Change(readings=[reading(5)]), now_ms=0)
+        with closing(Journal(path, WINDOW_MS, durability)) as journal:
+            assert _open_readings(journal) == [reading(5)]
