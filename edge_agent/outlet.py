@@ -104,7 +104,8 @@ class Outlet:
                 return
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return
-        if not isinstance(sensor, str) or type(last) is not int or not 1 <= last <= MAX_HISTORY:
+        named = isinstance(sensor, str) and is_sensor(sensor)
+        if not named or type(last) is not int or not 1 <= last <= MAX_HISTORY:
             problem = f"expected a sensor and last from 1 to {MAX_HISTORY}"
             self._answers.append((id_, {"id": id_, "error": problem}))
         elif len(self._requests) >= MAX_REQUESTS:
