@@ -2,6 +2,7 @@
 
 import random
 import ssl
+import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -77,6 +78,12 @@ class Inbox:
     def __init__(self, max_pending: int = 1_000) -> None:
         self._queue: SimpleQueue[tuple[Connection | None, Event]] = SimpleQueue()
         self._max_pending = max_pending
+        self._closed = False
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the network has to wait."""
+        return self._queue.qsize() >= self._max_pending
 
     def wake(self) -> None:
         """Make `receive` return; safe in a signal handler."""
@@ -84,9 +91,13 @@ class Inbox:
 
     def put(self, connection: "Connection", event: Event) -> None:
         """Called on a network thread; waiting here stops its reading, so that the broker holds the rest."""
-        while self._queue.qsize() >= self._max_pending:
+        while self.crowded and not self._closed:
             time.sleep(CROWDED_PAUSE_S)
         self._queue.put((connection, event))
+
+    def close(self) -> None:
+        """Nobody will receive any more, so nobody may wait to put something in."""
+        self._closed = True
 
     def receive(self, timeout_s: float, most: int) -> list[tuple["Connection | None", Event]]:
         """What has come, at most so many, after waiting up to timeout_s for the first of it."""
@@ -144,6 +155,7 @@ class Connection:
 
     def stop(self) -> None:
         """Leave politely; paho's thread is given a moment to send what it holds."""
+        self._inbox.close()
         self._client.disconnect()
         self._client.loop_stop()
 
@@ -160,7 +172,8 @@ class Connection:
         self._inbox.put(self, Connected(flags.session_present))
 
     def _on_connect_fail(self, _client: Client, _data: Any) -> None:
-        self._inbox.put(self, Disconnected("no answer", refused=False))
+        """Called while paho handles the failure, which it does not pass on: no route, a bad certificate, …"""
+        self._inbox.put(self, Disconnected(str(sys.exception() or "no answer"), refused=False))
 
     def _on_disconnect(
         self, _client: Client, _data: Any, _flags: Any, code: ReasonCode, _properties: Any

@@ -67,12 +67,12 @@ class Mosquitto(Broker):
     name = "the mosquitto program"
     persistent = True
 
-    def __init__(self, directory: Path, *lines: str) -> None:
+    def __init__(self, directory: Path, *lines: str, anonymous: bool = True) -> None:
         super().__init__("127.0.0.1", free_port())
         directory.mkdir(parents=True, exist_ok=True)
         self._config = directory / "mosquitto.conf"
         text = (
-            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\n"
+            f"listener {self.port} 127.0.0.1\nallow_anonymous {str(anonymous).lower()}\npersistence true\n"
             f"persistence_location {directory}/\nmax_queued_messages 1000000\nlog_type error\n"
         ) + "\n".join(lines)
         if os.geteuid() == 0:

@@ -1,0 +1,240 @@
+"""Connections to real brokers: sessions, acknowledgements, TLS, passwords, and leaving."""
+
+import shutil
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from edge_agent.mqtt import Address, Connected, Connection, Disconnected, Event, Inbox, Message, Published
+from tests.broker import MOSQUITTO, AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
+
+WILL = ("agents/t/status", b"offline")
+needs_mosquitto = pytest.mark.skipif(
+    MOSQUITTO is None, reason="mosquitto is not installed; no other broker takes settings"
+)
+
+
+class Line:
+    """A connection and all that came through it."""
+
+    def __init__(self, port: int, max_pending: int = 5_000, **address: object) -> None:
+        ticks = count()
+        self.inbox = Inbox(max_pending)
+        self.events: list[Event] = []
+        self.connection = Connection(
+            Address("127.0.0.1", port, "test", **address),  # type: ignore[arg-type]
+            WILL,
+            self.inbox,
+            lambda: next(ticks),
+        )
+
+    def of(self, kind: type) -> list[Event]:
+        """What has come of one kind."""
+        self.events += [event for _, event in self.inbox.receive(0.01, 1_000)]
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def wait_for(self, kind: type, number: int = 1) -> Event:
+        """The event of that kind with that number."""
+        wait_until(lambda: len(self.of(kind)) >= number, what=f"{number} {kind.__name__}: {self.events}")
+        return self.of(kind)[number - 1]
+
+    def payloads(self) -> list[bytes]:
+        return [event.payload for event in self.of(Message) if isinstance(event, Message)]
+
+
+@contextmanager
+def line(port: int, **address: object) -> Iterator[Line]:
+    made = Line(port, **address)
+    made.connection.start(["sensors/+/+"])
+    try:
+        yield made
+    finally:
+        made.connection.stop()
+
+
+def send(broker: Broker, *payloads: bytes) -> None:
+    with client(broker) as publisher:
+        for payload in payloads:
+            publisher.publish("sensors/5A2D/op1", payload, qos=1).wait_for_publish(10)
+
+
+def test_a_publication_is_told_when_the_broker_has_it(broker: Broker) -> None:
+    with line(broker.port) as mine:
+        mine.wait_for(Connected)
+        number = mine.connection.publish("calibrated/5A2D/co", b"{}")
+        assert mine.wait_for(Published) == Published(number)
+
+
+@pytest.mark.parametrize("version", ["3.1.1", "5"])
+def test_a_session_is_kept_and_what_came_meanwhile_arrives(durable_broker: Broker, version: str) -> None:
+    with line(durable_broker.port, version=version) as mine:
+        assert mine.wait_for(Connected) == Connected(resumed=False)
+    send(durable_broker, b"1", b"2")
+    with line(durable_broker.port, version=version) as mine:
+        assert mine.wait_for(Connected) == Connected(resumed=True)
+        mine.wait_for(Message, 2)
+        assert mine.payloads() == [b"1", b"2"]
+
+
+def test_what_is_not_acknowledged_comes_again_and_what_is_does_not(durable_broker: Broker) -> None:
+    proxy = Proxy(durable_broker.port)
+    with line(proxy.port) as mine:
+        mine.wait_for(Connected)
+        send(durable_broker, b"1", b"2")
+        first, second = mine.wait_for(Message), mine.wait_for(Message, 2)
+        assert isinstance(first, Message)
+        assert isinstance(second, Message)
+        mine.connection.ack([first])
+        send(durable_broker, b"3")
+        mine.wait_for(Message, 3)  # the acknowledgement went before: the broker has it
+        proxy.cut()
+        mine.wait_for(Connected, 2)
+        again = mine.wait_for(Message, 4)
+        assert isinstance(again, Message)
+        assert (again.payload, again.dup, again.mid) == (b"2", True, second.mid)
+        assert again.epoch == second.epoch + 1
+        mine.wait_for(Message, 5)
+        assert mine.payloads() == [b"1", b"2", b"3", b"2", b"3"]
+    proxy.close()
+
+
+def test_an_acknowledgement_for_an_earlier_connection_is_not_sent(durable_broker: Broker) -> None:
+    """Its number may belong to another message by now; what is meant comes again and is acknowledged then."""
+    proxy = Proxy(durable_broker.port)
+    with line(proxy.port) as mine:
+        mine.wait_for(Connected)
+        send(durable_broker, b"1")
+        old = mine.wait_for(Message)
+        proxy.cut()
+        mine.wait_for(Message, 2)
+        mine.connection.ack([old])  # type: ignore[list-item]
+        proxy.cut()
+        mine.wait_for(Message, 3)
+        assert mine.payloads() == [b"1", b"1", b"1"]
+    proxy.close()
+
+
+@needs_mosquitto
+def test_a_broker_that_forgot_the_session_is_subscribed_to_again(tmp_path: Path) -> None:
+    broker = Mosquitto(tmp_path / "forgetful")
+    with line(broker.port) as mine:
+        mine.wait_for(Connected)
+        broker.stop()
+        for file in (tmp_path / "forgetful").glob("mosquitto.db*"):
+            file.unlink()
+        broker.start()
+        assert mine.wait_for(Connected, 2) == Connected(resumed=False)
+        send(broker, b"1")
+        mine.wait_for(Message)
+    broker.stop()
+
+
+def test_leaving_is_possible_while_more_comes_than_anybody_takes(broker: Broker) -> None:
+    """The network thread waits for room in the inbox; with nobody left to make any, it must not."""
+    mine = Line(broker.port, max_pending=3)
+    mine.connection.start(["sensors/+/+"])
+    mine.wait_for(Connected)
+    with client(broker) as publisher:
+        for number in range(50):
+            publisher.publish("sensors/5A2D/op1", str(number), qos=0)
+        send(broker, b"last")
+    wait_until(lambda: mine.inbox.crowded, what="a crowd")
+    leaving = threading.Thread(target=mine.connection.stop, daemon=True)
+    leaving.start()
+    leaving.join(10)
+    assert not leaving.is_alive()
+
+
+def test_a_broker_that_is_away_is_told_with_the_reason() -> None:
+    with line(1) as mine:
+        assert mine.wait_for(Disconnected) == Disconnected("[Errno 111] Connection refused", refused=False)
+
+
+def openssl(directory: Path, *arguments: str) -> None:
+    subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    """An authority, and certificates of a broker and a van made by it."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed, so there are no certificates to test with")
+    place = tmp_path / "keys"
+    place.mkdir()
+    fresh = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    for name in ("ca", "other"):
+        files = ("-keyout", f"{name}.key", "-out", f"{name}.pem")
+        openssl(place, "req", "-x509", *fresh, "-days", "2", *files, "-subj", f"/CN={name}")
+    (place / "names").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+    for name in ("broker", "van-1"):
+        files = ("-keyout", f"{name}.key", "-out", f"{name}.csr")
+        openssl(place, "req", *fresh, *files, "-subj", f"/CN={name}")
+        signed = ("-in", f"{name}.csr", "-out", f"{name}.pem", "-CA", "ca.pem", "-CAkey", "ca.key")
+        openssl(place, "x509", "-req", *signed, "-CAcreateserial", "-days", "2", "-extfile", "names")
+    return place
+
+
+@pytest.fixture
+def strict(tmp_path: Path, keys: Path) -> Iterator[Mosquitto]:
+    """A broker that shows a certificate and wants to see one."""
+    if MOSQUITTO is None:
+        pytest.skip("mosquitto is not installed; no other broker takes settings")
+    files = f"cafile {keys}/ca.pem\ncertfile {keys}/broker.pem\nkeyfile {keys}/broker.key\n"
+    broker = Mosquitto(tmp_path / "strict", files, "require_certificate true")
+    yield broker
+    broker.stop()
+
+
+def test_tls_with_an_authority_and_a_certificate_of_our_own(strict: Mosquitto, keys: Path) -> None:
+    tls = ssl.create_default_context(cafile=keys / "ca.pem")
+    tls.load_cert_chain(keys / "van-1.pem", keys / "van-1.key")
+    with line(strict.port, tls=tls) as mine:
+        mine.wait_for(Connected)
+        mine.connection.publish("a", b"b")
+        mine.wait_for(Published)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # paho drops its socket there
+def test_a_certificate_of_a_stranger_is_refused_and_said(strict: Mosquitto, keys: Path) -> None:
+    with line(strict.port, tls=ssl.create_default_context(cafile=keys / "other.pem")) as mine:
+        told = mine.wait_for(Disconnected)
+        assert isinstance(told, Disconnected)
+        assert "certificate verify failed" in told.reason
+
+
+@needs_mosquitto
+def test_the_agent_uses_the_files_of_its_settings_and_shows_no_secret(
+    tmp_path: Path, keys: Path, strict: Mosquitto
+) -> None:
+    """TLS and a password, from files; the password is in no log, right or wrong."""
+    strict.stop()
+    passwords = tmp_path / "passwords"
+    subprocess.run(["mosquitto_passwd", "-c", "-b", passwords, "van-1", "s3cret-pass"], check=True)
+    files = f"cafile {keys}/ca.pem\ncertfile {keys}/broker.pem\nkeyfile {keys}/broker.key\n"
+    broker = Mosquitto(
+        tmp_path / "both", files, "require_certificate true", f"password_file {passwords}", anonymous=False
+    )
+    (tmp_path / "bundles").mkdir()
+    (tmp_path / "password").write_text("wrong-pass\n")
+    agent = AgentProcess(tmp_path / "agent", broker.port, tmp_path / "bundles")
+    with agent.config.open("a") as config:
+        config.write(
+            f'tls = true\nca_file = "{keys}/ca.pem"\ncertificate_file = "{keys}/van-1.pem"\n'
+            f'key_file = "{keys}/van-1.key"\nusername = "van-1"\npassword_file = "{tmp_path}/password"\n'
+        )
+    agent.start()
+    agent.wait_for("broker.refused")
+    agent.stop()
+    (tmp_path / "password").write_text("s3cret-pass\n")
+    agent.start()
+    agent.wait_for("broker.connected")
+    agent.stop()
+    broker.stop()
+    assert "wrong-pass" not in agent.log.read_text()
+    assert "s3cret-pass" not in agent.log.read_text()
