@@ -271,8 +271,12 @@ class AgentProcess:
 
     def start(self, **environment: str) -> "AgentProcess":
         """Start it; the log goes on where it was."""
+        return self.start_within([], **environment)
+
+    def start_within(self, wrapper: list[str], **environment: str) -> "AgentProcess":
+        """Start it by a program that becomes it."""
         log = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        command = [self.python, "-m", "edge_agent", "run", "--config", str(self.config)]
+        command = [*wrapper, self.python, "-m", "edge_agent", "run", "--config", str(self.config)]
         self.process = subprocess.Popen(command, stderr=log, env={**os.environ, **environment})
         os.close(log)
         return self
