@@ -85,6 +85,14 @@ def _expanded(word: str) -> Iterator[str]:
 
 
 @needs_systemd
+def test_the_filter_leaves_the_question_whether_the_clock_is_synchronised() -> None:
+    """The C library asks by either name; only setting the clock is for others."""
+    allowed = set(allowed_calls())
+    assert {"adjtimex", "clock_adjtime", "clock_adjtime64"} <= allowed
+    assert not {"settimeofday", "clock_settime", "mount", "ptrace", "setuid"} & allowed
+
+
+@needs_systemd
 def test_the_agent_works_under_the_units_own_filter_of_system_calls(tmp_path: Path, broker: Broker) -> None:
     """It starts, journals a reading, asks the kernel's clock and stops, with what the unit denies denied."""
     if confine.LIBRARY is None:
