@@ -1,0 +1,231 @@
+"""The agent in this process, its clocks turned by hand, at a real broker: steps and late synchronisation."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import msgpack
+import pytest
+from paho.mqtt.client import Client
+
+from edge_agent.agent import Agent
+from edge_agent.journal import newest_health
+from edge_agent.messages import Estimate, Reading, decode_estimate
+from edge_agent.settings import Settings
+from tests.broker import Broker, client, wait_until
+from tests.test_agent import START_MS
+from tests.test_timekeeper import HandClock
+
+MINUTE_MS = 60_000
+HOUR_MS = 3_600_000
+
+
+class Driven:
+    """An agent whose loop we turn, and its van and consumer."""
+
+    def __init__(self, directory: Path, broker: Broker, clock: HandClock, van: Client) -> None:
+        (directory / "bundles").mkdir(exist_ok=True)
+        self.state, self.clock, self._van = directory / "state", clock, van
+        settings = Settings(
+            agent="van-1",
+            state=self.state,
+            bundles=directory / "bundles",
+            broker={"port": broker.port},  # type: ignore[arg-type]
+            journal={"commit_messages": 1, "durability": "process-crash"},  # type: ignore[arg-type]
+        )
+        self._agent = Agent(settings, clock)
+        self._heard: list[tuple[str, bytes]] = []
+        van.on_message = lambda *message: self._heard.append((message[2].topic, message[2].payload))
+        van.subscribe([("calibrated/+/co", 1), ("agents/van-1/#", 1)])
+        self._agent.start()
+        self._turn_until(lambda: ("agents/van-1/status", b"online") in self._heard)
+
+    def _turn_until(self, condition: object) -> None:
+        def turn() -> object:
+            self._agent.step()
+            return condition()  # type: ignore[operator]
+
+        wait_until(turn, what="the agent")
+
+    def turn(self, times: int = 1) -> None:
+        """So many whole turns; a request that asks nothing keeps the loop from waiting."""
+        for _ in range(times):
+            self._van.publish("agents/van-1/request", b"", qos=1).wait_for_publish(10)
+            self._agent.step()
+
+    def say(self, channel: str, payload: object) -> None:
+        """A reading comes in and is on disk."""
+        before = self.seen()
+        self._van.publish(f"sensors/5A2D/{channel}", json.dumps(payload), qos=1).wait_for_publish(10)
+        self._turn_until(lambda: self.seen() > before)
+
+    def seen(self) -> int:
+        """How many readings the journal has, held or not."""
+        return len(self._journalled("batch")) + len(self._journalled("held"))
+
+    def readings(self) -> list[Reading]:
+        """Those that have their time."""
+        return self._journalled("batch")
+
+    def _journalled(self, table: str) -> list[Reading]:
+        with closing(sqlite3.connect(f"file:{self.state}/journal.db?mode=ro", uri=True)) as db:
+            blobs = db.execute(f"SELECT readings FROM {table}").fetchall()  # noqa: S608
+        return [Reading(*each) for (blob,) in blobs for each in msgpack.unpackb(blob)[0]]
+
+    def estimates(self, number: int) -> list[Estimate]:
+        """All that was published, once there are so many."""
+        self._turn_until(lambda: len(self._estimates()) >= number)
+        self.turn(3)
+        return self._estimates()
+
+    def _estimates(self) -> list[Estimate]:
+        return [decode_estimate(payload) for topic, payload in self._heard if topic == "calibrated/5A2D/co"]
+
+    def stop(self) -> None:
+        self._agent.stop()
+
+
+@pytest.fixture
+def van(broker: Broker) -> Iterator[Client]:
+    with client(broker) as made:
+        yield made
+
+
+def booted(boot: str = "boot-1") -> HandClock:
+    """A Pi just after boot: its clock stands years ago, and the kernel knows that it is wrong."""
+    return HandClock(wall_ms=1_600_000_000_000, since_boot_ms=30_000, good=False, boot=boot)
+
+
+def synchronise(driven: Driven) -> None:
+    """NTP answers: a step to the truth, START_MS being thirty seconds after boot."""
+    driven.clock.step_ms(START_MS - 30_000 + driven.clock.since_boot_ms - driven.clock.wall_ms)
+    driven.clock.good = True
+    driven.clock.pass_ms(2_000)
+    driven.turn(2)
+
+
+def test_unstamped_readings_wait_for_the_clock_and_are_stamped_right(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """Each gets the moment at which it came, as if the clock had always been right."""
+    driven = Driven(tmp_path, broker, booted(), van)
+    driven.say("op1", 231.0)
+    driven.clock.pass_ms(MINUTE_MS)
+    driven.say("op1", 232.0)
+    assert driven.readings() == [], "held, not placed in a wrong time"
+    driven.clock.pass_ms(MINUTE_MS)
+    synchronise(driven)
+    driven.say("op1", 233.0)
+    driven.stop()
+    assert driven.readings() == [
+        Reading("5A2D", "op1", START_MS, 231.0),
+        Reading("5A2D", "op1", START_MS + MINUTE_MS, 232.0),
+        Reading("5A2D", "op1", START_MS + 2 * MINUTE_MS + 2_000, 233.0),
+    ]
+
+
+def test_a_stamped_reading_need_not_wait_for_the_clock(tmp_path: Path, broker: Broker, van: Client) -> None:
+    driven = Driven(tmp_path, broker, booted(), van)
+    driven.say("op1", {"value": 231.0, "at": START_MS})
+    driven.stop()
+    assert driven.readings() == [Reading("5A2D", "op1", START_MS, 231.0)]
+
+
+def test_held_readings_survive_a_restart_in_the_same_boot(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    first = Driven(tmp_path, broker, booted(), van)
+    first.say("op1", 231.0)
+    first.stop()
+    first.clock.pass_ms(MINUTE_MS)
+    second = Driven(tmp_path, broker, first.clock, van)
+    second.say("op1", 232.0)
+    synchronise(second)
+    second.stop()
+    assert second.readings() == [
+        Reading("5A2D", "op1", START_MS, 231.0),
+        Reading("5A2D", "op1", START_MS + MINUTE_MS, 232.0),
+    ]
+
+
+def test_after_another_boot_held_readings_cannot_be_placed_and_are_counted(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    first = Driven(tmp_path, broker, booted("boot-1"), van)
+    first.say("op1", 231.0)
+    first.say("op2", 206.0)
+    first.stop()
+    second = Driven(tmp_path, broker, booted("boot-2"), van)
+    synchronise(second)
+    second.clock.pass_ms(60_000)
+    second.turn(2)
+    second.stop()
+    assert second.readings() == []
+    assert json.loads(newest_health(second.state))["readings"]["unstampable"] == 2
+
+
+def minute(driven: Driven, number: int) -> None:
+    """A minute goes by, with a reading whose sensor knows the time."""
+    driven.say("op1", {"value": 231.0 + number, "at": START_MS + number * MINUTE_MS})
+    driven.clock.pass_ms(MINUTE_MS)
+    driven.turn()
+
+
+@pytest.mark.parametrize(
+    "steps_ms", [(2 * HOUR_MS, -2 * HOUR_MS), (-2 * HOUR_MS, 2 * HOUR_MS), (HOUR_MS, HOUR_MS)]
+)
+def test_a_step_never_closes_reopens_or_doubles_a_window(
+    tmp_path: Path, broker: Broker, van: Client, steps_ms: tuple[int, int]
+) -> None:
+    """The clock is set in the middle of a window, twice: each window comes once, whole, in order."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van)
+    for number in range(33):
+        if number in (5, 10):
+            driven.clock.step_ms(steps_ms[number == 10])
+            driven.turn(2)
+        minute(driven, number)
+    estimates = driven.estimates(2)
+    driven.stop()
+    assert [(e.start_ms, e.minutes["op1"], e.seq) for e in estimates] == [
+        (START_MS, 15, 1),
+        (START_MS + 900_000, 15, 2),
+    ]
+
+
+def test_a_silent_sensors_window_waits_until_a_step_has_been_digested(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """After a step forwards the wall clock is past the end at once; it may close the window only later."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van)
+    for number in range(5):
+        minute(driven, number)
+    driven.clock.step_ms(2 * HOUR_MS)
+    driven.turn(2)
+    driven.clock.pass_ms(959_000)
+    assert driven.estimates(0) == []
+    driven.clock.pass_ms(1_000)
+    driven.turn()
+    [estimate] = driven.estimates(1)
+    driven.stop()
+    assert (estimate.start_ms, estimate.minutes["op1"]) == (START_MS, 5)
+
+
+def test_unstamped_readings_follow_a_clock_that_is_set_and_no_window_comes_twice(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """Set back by an hour, their times fall into windows already closed: late, not counted again."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van)
+    for number in range(20):
+        driven.say("op1", 231.0 + number)
+        driven.clock.pass_ms(MINUTE_MS)
+    driven.clock.step_ms(-HOUR_MS)
+    driven.turn(2)
+    van.publish("sensors/5A2D/op1", "999", qos=1).wait_for_publish(10)
+    driven.turn(2)
+    driven.clock.pass_ms(MINUTE_MS)
+    [estimate] = driven.estimates(1)
+    driven.stop()
+    assert (estimate.start_ms, estimate.minutes["op1"]) == (START_MS, 15)
+    assert json.loads(newest_health(driven.state))["readings"]["late"] == 1
