@@ -90,8 +90,11 @@ class Inbox:
         self._queue.put((None, Woken()))
 
     def put(self, connection: "Connection", event: Event) -> None:
-        """Called on a network thread; waiting here stops its reading, so that the broker holds the rest."""
-        while self.crowded and not self._closed:
+        """Called on a network thread; waiting here stops its reading, so that the broker holds the rest.
+
+        Only messages wait: paho tells of its own publications under a lock that publishing needs.
+        """
+        while isinstance(event, Message) and self.crowded and not self._closed:
             time.sleep(CROWDED_PAUSE_S)
         self._queue.put((connection, event))
 

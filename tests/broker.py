@@ -163,6 +163,8 @@ def docker_answers() -> bool:
     """Whether a Docker engine is there, not merely its client."""
     import docker
 
+    if "DOCKER_HOST" not in os.environ and not Path("/var/run/docker.sock").exists():
+        return False
     try:
         with contextlib.closing(docker.from_env(timeout=5)) as engine:
             engine.ping()

@@ -221,6 +221,20 @@ def test_sensors_beyond_the_limit_are_refused_and_counted(
     process.stop()
 
 
+def test_a_crowded_inbox_makes_the_network_wait_and_never_stops_it(
+    tmp_path: Path, broker: Broker, bundles: Path, publisher: Client, collector: Collector
+) -> None:
+    """Room for three messages between network and loop, while estimates go out on the same connection."""
+    tight = QUICK + "[limits]\nmax_pending = 3\n"
+    process = AgentProcess(tmp_path / "tight", broker.port, bundles, tight).start()
+    process.wait_for("broker.connected")
+    stream = readings()
+    publish(publisher, stream)
+    wait_until(lambda: len(collector.payloads) >= 48, 60, "48 windows")
+    process.stop()
+    assert collector.once() == replayed(stream, bundles)
+
+
 def test_hostile_messages_are_counted_and_harm_nothing(
     agent: AgentProcess, broker: Broker, publisher: Client, collector: Collector, bundles: Path
 ) -> None:
