@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from edge_agent.errors import RespireError
+from model_export import simulate_cli
 
 if TYPE_CHECKING:
     from model_export.commands import Done, Source
@@ -29,6 +30,8 @@ app = typer.Typer(
     help="Turn co-located recordings into bundles for the edge agent. Results are JSON on stdout. "
     "Add --debug to any command to see where a failure came from.",
 )
+
+app.command("simulate")(simulate_cli.command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

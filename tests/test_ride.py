@@ -1,0 +1,89 @@
+"""A whole ride over a real broker: every reading arrives, with a time that an agent accepts."""
+
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from paho.mqtt.client import Client
+
+from edge_agent.errors import RespireError
+from edge_agent.messages import Decoder, Reading, parse_time
+from edge_agent.windows import Outcome, Windows
+from model_export.campaign import SENSORS
+from model_export.live import PER_CHANNEL
+from model_export.ride import Ride, ride
+from tests.broker import Broker, client, wait_until
+
+
+class Listener:
+    """Decodes what arrives as the agent does, with the wall clock of its arrival."""
+
+    def __init__(self, subscriber: Client) -> None:
+        self.readings: list[tuple[int, Reading]] = []
+        self.messages = 0
+        ready = threading.Event()
+        subscriber.on_message = self._received
+        subscriber.on_subscribe = lambda *_: ready.set()
+        subscriber.subscribe("sensors/#", qos=1)
+        assert ready.wait(10)
+
+    def _received(self, _client: Client, _data: object, message: object) -> None:
+        now_ms = time.time_ns() // 1_000_000
+        decoded = Decoder().decode(message.topic, message.payload, now_ms)  # type: ignore[attr-defined]
+        self.readings += [(now_ms, reading) for reading in decoded]
+        self.messages += 1
+
+
+@pytest.mark.parametrize(("template", "messages"), [("sensors/{sensor}", 180), (PER_CHANNEL, 540)])
+def test_every_reading_arrives_and_an_agent_takes_them_all(
+    broker: Broker, tmp_path: Path, template: str, messages: int
+) -> None:
+    """Half an hour in four seconds: 30 minutes of 6 packages, no reading late, none in the future."""
+    truth = tmp_path / "truth.csv"
+    way = Ride(broker.host, broker.port, speed_up=450.0, seconds=4.0, template=template, truth=truth)
+    with client(broker) as subscriber:
+        listener = Listener(subscriber)
+        sent = ride(way, threading.Event())
+        wait_until(lambda: listener.messages >= sent.sent)
+    assert sent.acknowledged == sent.sent == listener.messages <= messages
+    assert sent.sent >= messages - 2 * messages // 30
+    windows = Windows()
+    outcomes = Counter(windows.add(reading, now_ms) for now_ms, reading in listener.readings)
+    assert outcomes == {Outcome.ACCEPTED: len(listener.readings)}
+    assert {window.sensor for window in windows.close_all()} == {*SENSORS}
+    header, *rows = truth.read_text().splitlines()
+    assert header == "timestamp,co"
+    stamps = sorted({reading.at_ms for _, reading in listener.readings})
+    assert [parse_time(row.split(",")[0]) for row in rows] == stamps
+
+
+def test_a_ride_outlives_its_broker(broker: Broker) -> None:
+    """The broker goes and comes back on the way; what was sent is acknowledged in the end."""
+    if not broker.persistent:
+        pytest.skip(f"{broker.name} cannot be restarted")
+    stop = threading.Event()
+    way = Ride(broker.host, broker.port, speed_up=600.0, max_inflight=5)
+    results: list[object] = []
+    thread = threading.Thread(target=lambda: results.append(ride(way, stop)), daemon=True)
+    with client(broker) as subscriber:
+        listener = Listener(subscriber)
+        thread.start()
+        wait_until(lambda: listener.messages > 20)
+    broker.stop()
+    broker.start()  # type: ignore[attr-defined]
+    with client(broker) as subscriber:
+        listener = Listener(subscriber)
+        wait_until(lambda: listener.messages > 20)
+        stop.set()
+        thread.join(20)
+    (sent,) = results
+    assert sent.acknowledged == sent.sent > 40  # type: ignore[attr-defined]
+
+
+def test_a_truth_that_cannot_be_written_is_named_before_anything_is_sent(
+    broker: Broker, tmp_path: Path
+) -> None:
+    with pytest.raises(RespireError, match="expected a file to write, got Is a directory; name another"):
+        ride(Ride(broker.host, broker.port, truth=tmp_path), threading.Event())
