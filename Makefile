@@ -1,12 +1,13 @@
 # make test    everything that must hold, in its own .venv (needs only Python >= 3.11 and make)
 # make check   ruff and mypy
 # make bench   the benchmarks, side by side in one run
+# make demo    a simulated van, its agent and a live dashboard, until Ctrl-C (or SECONDS=60)
 
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: test check bench clean
+.PHONY: test check bench demo clean
 
 test: .venv/installed
 	$(BIN)/python -m pytest -q $(PYTEST)
@@ -19,10 +20,15 @@ check: .venv/installed
 bench: .venv/installed
 	$(BIN)/python -m tests.bench
 
+demo: .venv/installed
+	@$(BIN)/python deploy/demo.py $(if $(SECONDS),--seconds $(SECONDS))
+
 .venv/installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(INSTALL) --constraint constraints.txt --editable '.[export,test,dev]'
-	touch $@
+	@echo "making .venv" >&2
+	@$(PYTHON) -m venv .venv
+	@$(INSTALL) --constraint constraints.txt --editable '.[export,test,dev]'
+	@touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build tmp
+	rm -rf deploy/dashboard/dist deploy/dashboard/node_modules

@@ -125,7 +125,19 @@ def fit(place: Path) -> None:
 def fitting(place: Path, sensor: str) -> contextlib.AbstractContextManager[subprocess.Popen[bytes]]:
     """Tune, fit, compress and export one sensor."""
     data, out = place / "colocation" / f"{sensor}_{DATASET}.csv", place / "bundles" / f"{sensor}.bundle"
-    start = [script("model-export"), "fit", data, "--sensor", sensor, "--unit", "ppm", "--out", out]
+    start = [
+        script("model-export"),
+        "fit",
+        data,
+        "--sensor",
+        sensor,
+        "--unit",
+        "ppm",
+        "--out",
+        out,
+        "--trials",
+        15,
+    ]
     return child(place / f"fit-{sensor}.log", *start)
 
 
