@@ -11,12 +11,17 @@ from edge_agent.settings import Broker, Settings, secret
 def connections(
     settings: Settings, inbox: Inbox, elapsed_ms: Callable[[], int]
 ) -> tuple[Connection, Connection]:
-    """Where readings come from and where estimates go: two brokers, or twice the same."""
+    """Where readings come from and where estimates go: two brokers, or twice the same.
+
+    Only where "online" is said may "offline" be left behind, so the will goes with the estimates.
+    """
     will = settings.topics.status.format(agent=settings.agent), b"offline"
-    ingress = Connection(address(settings.broker, settings.agent), will, inbox, elapsed_ms)
+    local = address(settings.broker, settings.agent)
     if settings.uplink is None:
-        return ingress, ingress
-    return ingress, Connection(address(settings.uplink, settings.agent), will, inbox, elapsed_ms)
+        both = Connection(local, will, inbox, elapsed_ms)
+        return both, both
+    far = Connection(address(settings.uplink, settings.agent), will, inbox, elapsed_ms)
+    return Connection(local, None, inbox, elapsed_ms), far
 
 
 def address(broker: Broker, agent: str) -> Address:

@@ -118,7 +118,7 @@ class Connection:
     """One session with one broker, kept up for ever; paho reconnects, we subscribe again each time."""
 
     def __init__(
-        self, address: Address, will: tuple[str, bytes], inbox: Inbox, elapsed_ms: Callable[[], int]
+        self, address: Address, will: tuple[str, bytes] | None, inbox: Inbox, elapsed_ms: Callable[[], int]
     ) -> None:
         self.address = address
         self.connected = False
@@ -127,7 +127,8 @@ class Connection:
         self._elapsed_ms = elapsed_ms
         self._filters: list[tuple[str, int]] = []
         self._client = _client(address)
-        self._client.will_set(*will, qos=1, retain=True)
+        if will:
+            self._client.will_set(*will, qos=1, retain=True)
         self._client.on_connect = self._on_connect
         self._client.on_connect_fail = self._on_connect_fail
         self._client.on_disconnect = self._on_disconnect

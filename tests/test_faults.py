@@ -14,7 +14,17 @@ import pytest
 
 from edge_agent.messages import Reading
 from tests.broker import AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
-from tests.test_agent import SENSORS, START_MS, Collector, bundles, health, publish, readings, replayed
+from tests.test_agent import (
+    SENSORS,
+    START_MS,
+    Collector,
+    bundles,
+    health,
+    publish,
+    readings,
+    replayed,
+    retained,
+)
 
 __all__ = ["bundles"]
 
@@ -258,3 +268,26 @@ def test_a_refused_login_is_said_clearly(tmp_path: Path, bundles: Path) -> None:
     assert '"reason": "Not authorized"' in agent.log.read_text()
     agent.stop()
     strict.stop()
+
+
+def test_with_an_uplink_no_will_is_left_where_nobody_says_online(
+    tmp_path: Path, broker: Broker, bundles: Path
+) -> None:
+    """A cut connection in the van must not leave "offline" there for ever."""
+    uplink, proxy = Mosquitto(tmp_path / "uplink"), Proxy(broker.port)
+    extra = CALM + f"[uplink]\nport = {uplink.port}\n"
+    agent = AgentProcess(tmp_path / "agent", proxy.port, bundles, extra).start()
+    agent.wait_for("broker.connected", 2)
+    heard: list[str] = []
+    with client(broker) as ear:
+        ear.on_message = lambda *message: heard.append(message[2].topic)
+        ear.subscribe([("agents/#", 1), ("end", 1)])
+        proxy.cut()
+        agent.wait_for("broker.connected", 3)
+        ear.publish("end", b"", qos=1)
+        wait_until(lambda: heard)
+    assert heard == ["end"]
+    agent.kill()
+    wait_until(lambda: retained(uplink, "agents/van-1/status") == b"offline", what="the will")
+    uplink.stop()
+    proxy.close()
