@@ -5,6 +5,7 @@ from typing import Any
 
 from edge_agent import health
 from edge_agent.commit import GroupCommit
+from edge_agent.errors import JournalUnavailable
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
 from edge_agent.log import logger
@@ -85,9 +86,14 @@ class Chores:
         self._pipeline.models = self._shelf.models
 
     def _trim_journal(self) -> None:
+        """By age only with a clock that can be trusted: one that stands in 2099 would forget everything."""
         limits = self._settings.journal
-        keep_after_ms = self._time.now_ms - int(limits.keep_days * 86_400_000)
-        if dropped := self._journal.trim(keep_after_ms, limits.max_mb * 1_000_000):
+        keep_after_ms = self._time.now_ms - int(limits.keep_days * 86_400_000) if self._time.trusted else 0
+        try:
+            dropped = self._journal.trim(keep_after_ms, limits.max_mb * 1_000_000)
+        except JournalUnavailable:
+            return  # on a full disk even forgetting needs room; the next commit says so
+        if dropped:
             self._log.error("estimates.dropped", estimates=dropped, reason="the journal is full")
 
     def _health_record(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from edge_agent.messages import Estimate, Reading, decode_estimate
 from edge_agent.settings import Settings
 from tests.broker import Broker, client, wait_until
 from tests.test_agent import START_MS
+from tests.test_journal import disk_without_room
 from tests.test_timekeeper import HandClock
 
 MINUTE_MS = 60_000
@@ -68,6 +69,11 @@ class Driven:
     def readings(self) -> list[Reading]:
         """Those that have their time."""
         return self._journalled("batch")
+
+    def history(self) -> list[int]:
+        """The numbers of the estimates that are still on disk."""
+        with closing(sqlite3.connect(f"file:{self.state}/journal.db?mode=ro", uri=True)) as db:
+            return [decode_estimate(payload).seq for (payload,) in db.execute("SELECT payload FROM estimate")]
 
     def _journalled(self, table: str) -> list[Reading]:
         with closing(sqlite3.connect(f"file:{self.state}/journal.db?mode=ro", uri=True)) as db:
@@ -229,3 +235,42 @@ def test_unstamped_readings_follow_a_clock_that_is_set_and_no_window_comes_twice
     driven.stop()
     assert (estimate.start_ms, estimate.minutes["op1"]) == (START_MS, 15)
     assert json.loads(newest_health(driven.state))["readings"]["late"] == 1
+
+
+def test_a_clock_that_stands_in_the_future_forgets_no_history(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """Retention by age needs a clock that can be trusted."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van)
+    for number in range(17):
+        minute(driven, number)
+    driven.estimates(1)
+    driven.clock.step_ms(75 * 365 * 24 * HOUR_MS)
+    driven.clock.good = False
+    driven.clock.pass_ms(600_000)
+    driven.turn(3)
+    assert driven.history() == [1]
+    driven.clock.step_ms(-75 * 365 * 24 * HOUR_MS)
+    driven.clock.good = True
+    driven.turn(2)
+    driven.clock.pass_ms(31 * 24 * HOUR_MS)
+    driven.turn(3)
+    assert driven.history() == [2], "with a good clock, a month later, only what has just closed is there"
+    driven.stop()
+
+
+def test_a_full_disk_does_not_end_the_agent_when_it_is_time_to_forget(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van)
+    for number in range(17):
+        minute(driven, number)
+    driven.estimates(1)
+    with disk_without_room():
+        driven.clock.pass_ms(31 * 24 * HOUR_MS)
+        driven.turn(2)
+        assert driven.history() == [1]
+    driven.clock.pass_ms(600_000)
+    driven.turn(2)
+    assert driven.history() == [2]
+    driven.stop()

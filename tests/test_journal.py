@@ -138,7 +138,7 @@ def test_history_is_the_last_windows_oldest_first(tmp_path: Path) -> None:
 
 
 @contextmanager
-def disk_without_room(journal: Journal) -> Iterator[None]:
+def disk_without_room() -> Iterator[None]:
     """No file may grow, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_024, hard))
@@ -152,7 +152,7 @@ def test_a_commit_that_the_disk_refuses_leaves_everything_as_it_was(tmp_path: Pa
     """The same change goes through later, with the same numbers."""
     change = Change(readings=[reading(5)], estimates=[estimate(window=0)])
     with journal_in(tmp_path) as journal:
-        with disk_without_room(journal), pytest.raises(JournalUnavailable, match="is the disk full or read"):
+        with disk_without_room(), pytest.raises(JournalUnavailable, match="is the disk full or read"):
             journal.commit(change, now_ms=0)
         assert (journal.outbox(), journal.closed_until()) == ((0, None), {})
         [made] = journal.commit(change, now_ms=0)
