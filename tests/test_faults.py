@@ -291,3 +291,31 @@ def test_with_an_uplink_no_will_is_left_where_nobody_says_online(
     wait_until(lambda: retained(uplink, "agents/van-1/status") == b"offline", what="the will")
     uplink.stop()
     proxy.close()
+
+
+def test_damage_found_at_work_is_set_aside_and_the_numbers_go_on(
+    tmp_path: Path, broker: Broker, bundles: Path
+) -> None:
+    """What SQLite cannot see ends one start with exit 1; the next works, and no sequence number falls."""
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM).start()
+    agent.wait_for("broker.connected")
+    with client(broker) as consumer, client(broker) as publisher:
+        collector = Collector(consumer)
+        publish(publisher, readings(minutes=16, sensors=("5A2D",)))
+        wait_until(lambda: collector.payloads)
+        agent.stop()
+        with closing(sqlite3.connect(agent.state / "journal.db")) as db:
+            db.execute("UPDATE batch SET readings = x'93c1'")
+            db.commit()
+        agent.start()
+        assert agent.process
+        assert agent.process.wait(20) == 1
+        agent.start()
+        agent.wait_for("broker.connected", 2)
+        later = [r._replace(at_ms=r.at_ms + 3_600_000) for r in readings(minutes=16, sensors=("5A2D",))]
+        publish(publisher, later)
+        wait_until(lambda: len(collector.payloads) >= 2)
+        agent.stop()
+    assert sequences(collector) == {"5A2D": [1, 2]}
+    assert agent.events("journal.set_aside") == 1
+    assert len(list(agent.state.glob("journal.db.corrupt-*"))) >= 1
