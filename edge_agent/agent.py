@@ -9,7 +9,7 @@ from edge_agent.brokers import connections
 from edge_agent.chores import Chores
 from edge_agent.clock import Clock
 from edge_agent.commit import GroupCommit
-from edge_agent.errors import BadReading, BadSettings, JournalCorrupt, JournalUnavailable
+from edge_agent.errors import BadReading, BadSettings, JournalCorrupt, JournalUnavailable, JournalUnwritable
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal, begin_anew, open_journal
 from edge_agent.log import Limited, logger
@@ -19,12 +19,13 @@ from edge_agent.outlet import Outlet
 from edge_agent.pipeline import Pipeline
 from edge_agent.settings import Settings
 from edge_agent.shelf import Shelf
-from edge_agent.timekeeper import Timekeeper
+from edge_agent.timekeeper import Every, Timekeeper
 from edge_agent.windows import Outcome, Windows
 
 MOST_AT_ONCE = 250
 IDLE_MS = 1_000
 ANSWERING_MS = 20
+WATCH_MS = 250  # how often the clocks are asked whether a silent sensor's window is over
 RETRY_S = 0.5
 MAX_HELD = 50_000
 FAREWELL_MS = 2_000
@@ -36,7 +37,9 @@ class Agent:
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings = settings
         self._log, self._limited = logger(), Limited()
-        self._stopping = self._answering = False
+        self._stopping = self._answering = self._stuck = False
+        self._admitted: set[str] = set()
+        self._watch = Every(WATCH_MS)
         self._windows = _windows(settings)
         self._time = Timekeeper(clock, doubt_ms=self._windows.length_ms + self._windows.grace_ms)
         shelf = Shelf(settings.bundles)
@@ -86,8 +89,9 @@ class Agent:
 
     def step(self) -> None:
         """Once around."""
-        for connection, event in self._inbox.receive(self._patience_s(), MOST_AT_ONCE):
-            self._take(connection, event)
+        if not self._stuck:  # a disk that refuses makes the network wait, not the memory grow
+            for connection, event in self._inbox.receive(self._patience_s(), MOST_AT_ONCE):
+                self._take(connection, event)
         if stepped_ms := self._time.look():
             self._log.warning("clock.stepped", by_ms=stepped_ms)
         if self._held and self._time.synchronised:
@@ -110,8 +114,10 @@ class Agent:
             if event.topic == self._request_topic:
                 self._outlet.request(event.payload)
                 connection.ack([event])
-            else:
+            elif connection is self._ingress:
                 self._take_message(event)
+            else:
+                connection.ack([event])  # an old session of the uplink may hold subscriptions of other days
         elif isinstance(event, Published):
             if connection is self._egress:
                 self._outlet.settle(event.mid)
@@ -138,7 +144,9 @@ class Agent:
 
     def _feed(self, readings: list[Reading]) -> None:
         for reading in readings:
-            outcome = self._pipeline.add(reading, self._time.now_ms, self._time.trusted)
+            outcome = self._pipeline.add(
+                reading, self._time.now_ms, self._time.trusted, self._time.elapsed_ms
+            )
             if outcome is Outcome.ACCEPTED:
                 self._group.change.readings.append(reading)
             elif outcome is not Outcome.DUPLICATE:
@@ -163,13 +171,20 @@ class Agent:
         self._held, self._group.change.held, self._group.change.released = [], [], True
 
     def _admits(self, sensor: str) -> bool:
-        known = sensor in self._windows or sensor in self._pipeline.models
-        return known or len(self._windows) < self._settings.limits.max_sensors
+        """Sensors with a bundle always; of others so many, whatever became of their readings."""
+        if sensor in self._admitted or sensor in self._pipeline.models:
+            return True
+        if len(self._admitted) >= self._settings.limits.max_sensors:
+            return False
+        self._admitted.add(sensor)
+        return True
 
     def _close_due(self) -> None:
-        """While readings cannot reach us the wall clock closes nothing: they may be on their way."""
-        wall = self._time.trusted and self._ingress.connected
-        estimates = self._pipeline.close(self._time.now_ms if wall else None, self._time.synchronised)
+        """While readings cannot reach us the clocks close nothing: they may be on their way."""
+        by_clock = self._ingress.connected and self._watch.due(self._time.elapsed_ms)
+        now_ms = self._time.now_ms if by_clock and self._time.trusted else None
+        steady_ms = self._time.elapsed_ms if by_clock else None
+        estimates = self._pipeline.close(now_ms, self._time.synchronised, steady_ms)
         for estimate in estimates:
             self._log.info("window.closed", **_window_fields(estimate))
         self._group.change.estimates += estimates
@@ -187,7 +202,9 @@ class Agent:
             self._limited.warning(self._time.elapsed_ms, "journal.unavailable", problem=str(error))
             self._chores.notifier.alive("the journal's disk does not take writes")
             threading.Event().wait(RETRY_S)
+            self._stuck = True
             return
+        self._stuck = False
         self._ingress.ack(messages)
         self._outlet.committed(outgoing)
 
@@ -195,7 +212,7 @@ class Agent:
         session = "resumed" if event.resumed else "new"
         self._log.info("broker.connected", broker=str(connection), session=session)
         if connection is self._ingress:
-            self._windows.wait(self._time.now_ms)
+            self._windows.wait(self._time.elapsed_ms)
         if connection is self._egress:
             self._outlet.announce(self._pipeline.models.values())
             self._chores.tell_soon()
@@ -206,7 +223,7 @@ class Agent:
             settings.state.mkdir(parents=True, exist_ok=True)
             durability = settings.journal.durability
             journal, aside = open_journal(settings.state, length_ms, durability, self._time.now_ms)
-        except (OSError, JournalUnavailable) as error:
+        except (OSError, JournalUnwritable) as error:
             expected = "expected a state directory that can be written"
             raise BadSettings(f"{settings.state}: {error}; {expected}") from error
         if aside:
@@ -220,7 +237,8 @@ class Agent:
         for readings, traces in self._journal.rebuild():
             self._intake.remember(traces)
             for reading in readings:
-                self._windows.add(reading, self._time.now_ms, synchronised=False)
+                self._windows.add(reading, self._time.now_ms, False, self._time.elapsed_ms)
+            self._admitted.update(reading.sensor for reading in readings)
         restored = self._windows.counts[Outcome.ACCEPTED]
         self._windows.counts.clear()
         held, traces, lost = self._journal.held(boot)

@@ -29,5 +29,9 @@ class JournalUnavailable(RespireError):
     """The disk does not take what it is given; nothing is acknowledged until it does."""
 
 
+class JournalUnwritable(JournalUnavailable):
+    """The journal's place cannot be written at all; that is a matter of settings, not of time."""
+
+
 class JournalCorrupt(RespireError):
     """The journal's file is damaged; it is set aside and a new one begun."""

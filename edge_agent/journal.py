@@ -5,7 +5,7 @@ SD card; a batch and the estimates it closed are one transaction.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
-from edge_agent.errors import JournalCorrupt, JournalUnavailable
+from edge_agent.errors import JournalCorrupt, JournalUnavailable, JournalUnwritable
 from edge_agent.messages import Estimate, Reading, encode_estimate
 
 FILE = "journal.db"
@@ -33,14 +33,8 @@ CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 REBUILD_FROM = "SELECT ifnull((SELECT value FROM fact WHERE name = 'rebuild_from'), 0)"
 SYNCHRONOUS = {"power-loss": "FULL", "process-crash": "NORMAL"}
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-UNAVAILABLE = (
-    "SQLITE_FULL",
-    "SQLITE_IOERR",
-    "SQLITE_READONLY",
-    "SQLITE_CANTOPEN",
-    "SQLITE_BUSY",
-    "SQLITE_LOCKED",
-)
+UNWRITABLE = ("SQLITE_CANTOPEN", "SQLITE_READONLY")
+UNAVAILABLE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_BUSY", "SQLITE_LOCKED")
 STRIDE_MS, STRIDE_WINDOWS = 10_000, 1_000  # how finely we remember which batches hold open windows
 CACHE_KIB = 512  # of SQLite's pages; its default of 2 MB would be memory for nothing
 WAL_PAGES = 250  # the log is folded into the file at 1 MB, so that a small disk does not fill with it
@@ -129,10 +123,13 @@ class Journal:
     def rebuild(self) -> Iterator[tuple[list[Reading], list[Trace]]]:
         """The batches from which open windows are rebuilt, in the order they were accepted."""
         query = f"SELECT * FROM batch WHERE id >= ({REBUILD_FROM})"  # noqa: S608
+        closed = self.closed_until()
         with _trouble(self.path):
             for id_, arrived_ms, blob in self._db.execute(query):
                 readings, traces = self._unpack(blob)
-                self._remember(id_, arrived_ms, readings)
+                self._remember(
+                    id_, arrived_ms, (w for w in self._windows(readings) if w[1] >= closed.get(w[0], 0))
+                )
                 yield readings, traces
 
     def held(self, boot: str) -> tuple[list[Reading], list[Trace], int]:
@@ -148,12 +145,13 @@ class Journal:
     def commit(self, change: "Change", now_ms: int) -> list[Outgoing]:
         """Make all of a change durable at once; estimates get their sequence numbers here."""
         sensors, outgoing = self._numbered(change.estimates)
+        closed = {(estimate.sensor, estimate.start_ms) for estimate in change.estimates}
         with self._transaction() as db:
             if change.readings:
                 blob = msgpack.packb((change.readings, change.traces))
                 db.execute("INSERT INTO batch VALUES (?, ?, ?)", (self._next_batch, now_ms, blob))
             if outgoing:
-                self._insert(outgoing, sensors, now_ms)
+                self._insert(outgoing, sensors, closed, now_ms)
             if change.released:
                 db.execute("DELETE FROM held")
             if change.held:
@@ -168,15 +166,21 @@ class Journal:
         self._sensors = sensors
         self._next_estimate += len(outgoing)
         if change.readings:
-            self._remember(self._next_batch, now_ms, change.readings)
+            self._remember(self._next_batch, now_ms, self._windows(change.readings) - closed)
             self._next_batch += 1
-        self._forget()
+        self._forget(closed)
         return outgoing
 
-    def _insert(self, outgoing: list[Outgoing], sensors: dict[str, tuple[int, int]], now_ms: int) -> None:
+    def _insert(
+        self,
+        outgoing: list[Outgoing],
+        sensors: dict[str, tuple[int, int]],
+        closed: set[tuple[str, int]],
+        now_ms: int,
+    ) -> None:
         rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload) for each in outgoing)
         self._db.executemany("INSERT INTO estimate VALUES (?, ?, ?, ?, ?, 1)", rows)
-        rebuild_from = self._rebuild_from(sensors, self._next_batch)
+        rebuild_from = next((s.first_batch for s in self._strides if s.windows - closed), self._next_batch)
         self._db.execute("INSERT OR REPLACE INTO fact VALUES ('rebuild_from', ?)", (rebuild_from,))
         states = ((name, *sensors[name]) for name in {each.sensor for each in outgoing})
         self._db.executemany("INSERT OR REPLACE INTO sensor VALUES (?, ?, ?)", states)
@@ -250,24 +254,24 @@ class Journal:
             outgoing.append(Outgoing(id_, estimate.sensor, estimate.start_ms, payload))
         return sensors, outgoing
 
-    def _remember(self, batch: int, now_ms: int, readings: Sequence[Reading]) -> None:
+    def _remember(self, batch: int, now_ms: int, windows: Iterable[tuple[str, int]]) -> None:
+        """Note which open windows a batch holds readings of."""
         last = self._strides[-1] if self._strides else None
         if last is None or now_ms - last.began_ms >= STRIDE_MS or len(last.windows) >= STRIDE_WINDOWS:
             self._strides.append(Stride(batch, now_ms, set()))
-        length_ms = self._window_ms
-        self._strides[-1].windows.update((r.sensor, r.at_ms - r.at_ms % length_ms) for r in readings)
+        self._strides[-1].windows.update(windows)
 
-    def _rebuild_from(self, sensors: dict[str, tuple[int, int]], next_batch: int) -> int:
-        """The first batch that may hold a reading of a window still open."""
-        return next((s.first_batch for s in self._strides if not _closed(s, sensors)), next_batch)
+    def _forget(self, closed: set[tuple[str, int]]) -> None:
+        """Let go of closed windows, and of the strides in front that hold no other."""
+        for stride in self._strides if closed else ():
+            stride.windows.difference_update(closed)
+        done = next(
+            (place for place, s in enumerate(self._strides[:-1]) if s.windows), len(self._strides) - 1
+        )
+        del self._strides[: max(done, 0)]
 
-    def _forget(self) -> None:
-        done = 0
-        for stride in self._strides[:-1]:
-            if not _closed(stride, self._sensors):
-                break
-            done += 1
-        del self._strides[:done]
+    def _windows(self, readings: Sequence[Reading]) -> set[tuple[str, int]]:
+        return {(r.sensor, r.at_ms - r.at_ms % self._window_ms) for r in readings}
 
     def _delete_oldest(self, table: str, condition: str) -> int:
         oldest = f"SELECT id FROM {table} WHERE {condition} ORDER BY id LIMIT {TRIM_ROWS}"  # noqa: S608
@@ -298,10 +302,6 @@ class Journal:
                 raise
 
 
-def _closed(stride: Stride, sensors: dict[str, tuple[int, int]]) -> bool:
-    return all(start_ms < sensors.get(sensor, (0, 0))[0] for sensor, start_ms in stride.windows)
-
-
 @contextmanager
 def _trouble(path: Path) -> Iterator[None]:
     """SQLite's failures in our words: a damaged file, or a disk that does not take it."""
@@ -311,6 +311,8 @@ def _trouble(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(DAMAGED):
             raise JournalCorrupt(f"{path}: {error}") from error
+        if name.startswith(UNWRITABLE):
+            raise JournalUnwritable(f"{path}: {error}") from error
         if name.startswith(UNAVAILABLE):
             raise JournalUnavailable(f"{path}: {error}; is the disk full or read-only?") from error
         raise

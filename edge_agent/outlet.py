@@ -35,6 +35,7 @@ class Outlet:
         self._may_wait = True  # whether the outbox is worth asking
         self._newest = {each.sensor: each.start_ms for each in journal.newest()}
         self._answers: deque[tuple[str, dict[str, Any]]] = deque()
+        self._answered: set[int] = set()  # paho's numbers of answers on their way: the asker sets the pace
         self._requests: deque[tuple[str, str, int]] = deque()
 
     @property
@@ -72,6 +73,7 @@ class Outlet:
 
     def settle(self, mid: int) -> None:
         """The broker has acknowledged a publication; if it was an estimate, it is delivered."""
+        self._answered.discard(mid)
         if (estimate := self._handed.pop(mid, None)) is not None:
             self._delivered.append(estimate)
             self._may_wait = True
@@ -119,10 +121,11 @@ class Outlet:
         """Send a few answers; True while more wait, so that the loop comes back soon without being held."""
         if not self._answers and self._requests:
             self._look_up(*self._requests.popleft())
-        for _ in range(min(ANSWERS_AT_ONCE, len(self._answers))):
+        while self._answers and self._connection.connected and len(self._answered) < ANSWERS_AT_ONCE:
             id_, answer = self._answers.popleft()
-            self._publish(f"{self._response}/{id_}", json.dumps(answer, separators=(",", ":")).encode())
-        return bool(self._answers or self._requests)
+            payload = json.dumps(answer, separators=(",", ":")).encode()
+            self._answered.add(self._connection.publish(f"{self._response}/{id_}", payload))
+        return self._connection.connected and bool(self._answers or self._requests)
 
     def say_goodbye(self) -> None:
         """A polite disconnect keeps the broker's will to itself, so say it here."""

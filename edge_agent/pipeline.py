@@ -26,13 +26,17 @@ class Pipeline:
         self.agent = agent
         self.coverage = coverage
 
-    def add(self, reading: Reading, now_ms: int, synchronised: bool = True) -> Outcome:
+    def add(
+        self, reading: Reading, now_ms: int, synchronised: bool = True, steady_ms: int | None = None
+    ) -> Outcome:
         """Feed one reading to its window."""
-        return self.windows.add(reading, now_ms, synchronised)
+        return self.windows.add(reading, now_ms, synchronised, steady_ms)
 
-    def close(self, now_ms: int | None = None, synchronised: bool = True) -> list[Estimate]:
+    def close(
+        self, now_ms: int | None = None, synchronised: bool = True, steady_ms: int | None = None
+    ) -> list[Estimate]:
         """The estimates of the windows that are due, without sequence numbers."""
-        return [self.estimate(window, synchronised) for window in self.windows.close(now_ms)]
+        return [self.estimate(window, synchronised) for window in self.windows.close(now_ms, steady_ms)]
 
     def estimate(self, window: Window, synchronised: bool = True) -> Estimate:
         """One window, calibrated and judged."""

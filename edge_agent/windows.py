@@ -1,14 +1,16 @@
 """Clock-aligned windows of readings, as a pure machine that is told the time."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import fsum, inf
+from math import fsum
 
 from edge_agent.messages import Reading
 
 MINUTE_MS = 60_000
+IMPOSSIBLE_MS = 86_400_000  # no sensor is a day ahead of a clock that can be trusted
+CLOSED_REMEMBERED = 8  # starts of closed windows, none of which may open again
 
 
 class Outcome(StrEnum):
@@ -55,7 +57,9 @@ class _Sensor:
 
     open: dict[int, dict[str, dict[int, float]]] = field(default_factory=dict)
     horizon_ms: int = 0  # windows that start before this are closed
-    arrived_ms: int = 0  # the wall clock when it last said something acceptable
+    arrived_ms: int = 0  # the steady clock when it last said something acceptable
+    doomed: set[int] = field(default_factory=set)  # open windows of stamps that cannot be true
+    closed: deque[int] = field(default_factory=lambda: deque(maxlen=CLOSED_REMEMBERED))
 
 
 class Windows:
@@ -64,7 +68,9 @@ class Windows:
     A window is [start, start + length), aligned to the epoch. It closes when its own sensor's event
     time passes end + grace. It also closes by the wall clock, when that is past end + grace and the
     sensor has been quiet for the patience: so a silent sensor's window closes, and yet a backlog that
-    arrives hours late, or a sensor whose clock is slow, is averaged whole.
+    arrives hours late, or a sensor whose clock is slow, is averaged whole. Quiet is told by a second,
+    steady clock that never steps, where there is one; without a wall clock to trust, a sensor quiet for
+    longer than a window can last is enough.
 
     >>> windows = Windows(length_ms=900_000, grace_ms=60_000)
     >>> windows.add(Reading("5A2D", "op1", at_ms=60_000, value=231.4), now_ms=61_000)
@@ -92,7 +98,6 @@ class Windows:
         self.max_readings = max_readings
         self.counts: Counter[Outcome] = Counter()
         self._ripe: set[str] = set()  # sensors whose event time has passed an open window
-        self._wake_from_ms: float = inf  # no window closes by the wall clock before this
         self._sensors: dict[str, _Sensor] = {}
 
     def __contains__(self, sensor: str) -> bool:
@@ -101,13 +106,15 @@ class Windows:
     def __len__(self) -> int:
         return len(self._sensors)
 
-    def add(self, reading: Reading, now_ms: int, synchronised: bool = True) -> Outcome:
+    def add(
+        self, reading: Reading, now_ms: int, synchronised: bool = True, steady_ms: int | None = None
+    ) -> Outcome:
         """Put a reading in its window; `synchronised` says whether now_ms may judge the future."""
-        outcome = self._add(reading, now_ms, synchronised)
+        outcome = self._add(reading, now_ms, synchronised, now_ms if steady_ms is None else steady_ms)
         self.counts[outcome] += 1
         return outcome
 
-    def _add(self, reading: Reading, now_ms: int, synchronised: bool) -> Outcome:
+    def _add(self, reading: Reading, now_ms: int, synchronised: bool, steady_ms: int) -> Outcome:
         name, channel, at_ms, value = reading
         if synchronised and at_ms > now_ms + self.future_ms:
             return Outcome.FUTURE
@@ -116,18 +123,18 @@ class Windows:
             sensor = self._sensors[name] = _Sensor()
         start_ms = at_ms - at_ms % self.length_ms
         if start_ms < sensor.horizon_ms:
-            return Outcome.LATE
-        channels = sensor.open.get(start_ms)
-        if channels is None:
-            channels = sensor.open[start_ms] = {}
-            self._wake_from_ms = min(self._wake_from_ms, start_ms + self.length_ms + self.grace_ms)
-        held = channels.setdefault(channel, {})
+            if not synchronised or sensor.horizon_ms <= now_ms + IMPOSSIBLE_MS:
+                return Outcome.LATE
+            self._come_back(name, sensor, start_ms)
+            if start_ms in sensor.closed:
+                return Outcome.LATE
+        held = sensor.open.setdefault(start_ms, {}).setdefault(channel, {})
         if at_ms in held:
             return Outcome.DUPLICATE
         if len(held) >= self.max_readings:
             return Outcome.EXCESS
         held[at_ms] = value
-        sensor.arrived_ms = now_ms
+        sensor.arrived_ms = steady_ms
         passed_ms = at_ms - self.grace_ms
         horizon_ms = passed_ms - passed_ms % self.length_ms
         if horizon_ms > sensor.horizon_ms:
@@ -135,15 +142,18 @@ class Windows:
             self._ripe.add(name)
         return Outcome.ACCEPTED
 
-    def close(self, now_ms: int | None = None) -> list[Window]:
-        """The windows that are due, oldest first within a sensor; by event time alone without now_ms."""
-        by_wall = now_ms is not None and now_ms >= self._wake_from_ms
-        names = list(self._sensors) if by_wall else sorted(self._ripe)
-        due = [window for name in names for window in self._due(name, now_ms)]
+    def _come_back(self, name: str, sensor: _Sensor, start_ms: int) -> None:
+        """A stamp from far ahead that no clock could judge must not make a sensor late for good."""
+        sensor.horizon_ms = start_ms
+        sensor.doomed.update(each for each in sensor.open if each > start_ms)
+        self._ripe.add(name)
+
+    def close(self, now_ms: int | None = None, steady_ms: int | None = None) -> list[Window]:
+        """The windows that are due, oldest first within a sensor; by event time alone without a clock."""
+        steady_ms = now_ms if steady_ms is None else steady_ms
+        names = sorted(self._ripe) if steady_ms is None else list(self._sensors)
         self._ripe.clear()
-        if by_wall:
-            self._wake_from_ms = self.next_wake_ms() or inf
-        return due
+        return [window for name in names for window in self._due(name, now_ms, steady_ms)]
 
     def close_all(self) -> list[Window]:
         """Every open window, for the end of a recording."""
@@ -154,7 +164,7 @@ class Windows:
         ]
 
     def next_wake_ms(self) -> int | None:
-        """When `close` has something to do although nothing arrives; None while nothing is open."""
+        """When `close` has something to do although nothing arrives, the two clocks being one."""
         wakes = (self._wake_ms(sensor, min(sensor.open)) for sensor in self._sensors.values() if sensor.open)
         return min(wakes, default=None)
 
@@ -163,18 +173,26 @@ class Windows:
         state = self._sensors.setdefault(sensor, _Sensor())
         state.horizon_ms = max(state.horizon_ms, closed_until_ms)
 
-    def wait(self, now_ms: int) -> None:
+    def wait(self, steady_ms: int) -> None:
         """Have patience with every sensor from now on: after an outage readings may be on their way."""
         for sensor in self._sensors.values():
-            sensor.arrived_ms = max(sensor.arrived_ms, now_ms)
+            sensor.arrived_ms = max(sensor.arrived_ms, steady_ms)
 
-    def _due(self, name: str, now_ms: int | None) -> Iterator[Window]:
+    def _due(self, name: str, now_ms: int | None, steady_ms: int | None) -> Iterator[Window]:
         sensor = self._sensors[name]
         for start_ms in sorted(sensor.open):
-            quiet = now_ms is not None and now_ms >= self._wake_ms(sensor, start_ms)
-            if start_ms >= sensor.horizon_ms and not quiet:
-                break
-            yield self._pop(name, sensor, start_ms)
+            passed = start_ms < sensor.horizon_ms or start_ms in sensor.doomed
+            if passed or self._is_over(sensor, start_ms, now_ms, steady_ms):
+                yield self._pop(name, sensor, start_ms)
+
+    def _is_over(self, sensor: _Sensor, start_ms: int, now_ms: int | None, steady_ms: int | None) -> bool:
+        """Whether the clocks say so, of a window that event time has not passed."""
+        if steady_ms is None:
+            return False
+        quiet_ms = steady_ms - sensor.arrived_ms
+        if now_ms is not None and now_ms >= start_ms + self.length_ms + self.grace_ms:
+            return quiet_ms >= self.patience_ms
+        return quiet_ms >= self.length_ms + self.grace_ms + self.patience_ms
 
     def _wake_ms(self, sensor: _Sensor, start_ms: int) -> int:
         return max(start_ms + self.length_ms + self.grace_ms, sensor.arrived_ms + self.patience_ms)
@@ -182,7 +200,11 @@ class Windows:
     def _pop(self, name: str, sensor: _Sensor, start_ms: int) -> Window:
         channels = sensor.open.pop(start_ms)
         end_ms = start_ms + self.length_ms
-        sensor.horizon_ms = max(sensor.horizon_ms, end_ms)
+        if start_ms in sensor.doomed:
+            sensor.doomed.remove(start_ms)
+        else:
+            sensor.horizon_ms = max(sensor.horizon_ms, end_ms)
+        sensor.closed.append(start_ms)
         means = {channel: average(held) for channel, held in sorted(channels.items())}
         return Window(name, start_ms, end_ms, means)
 

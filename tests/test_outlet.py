@@ -170,7 +170,7 @@ def test_too_many_requests_are_told_to_wait(way: Way) -> None:
     for number in range(30):
         way.outlet.request(json.dumps({"id": f"r{number}", "sensor": "5A2D"}).encode())
     while way.outlet.answer():
-        pass
+        way.settle()
     wait_until(lambda: len(way.heard) >= 30)
     answers = [json.loads(payload) for _, payload in way.heard]
     busy = [answer for answer in answers if "error" in answer]

@@ -199,7 +199,7 @@ def test_a_sensor_whose_clock_is_slow_loses_nothing() -> None:
 def test_after_an_outage_the_wall_clock_has_patience_anew() -> None:
     windows = Windows(LENGTH_MS, GRACE_MS, patience_ms=120_000)
     feed(windows, reading(5))
-    windows.wait(now_ms=5 * LENGTH_MS)
+    windows.wait(steady_ms=5 * LENGTH_MS)
     assert windows.close(now_ms=5 * LENGTH_MS + 119_999) == []
     assert starts(windows.close(now_ms=5 * LENGTH_MS + 120_000)) == [0]
 

@@ -1,4 +1,4 @@
-"""Faults found by reading that are not mended yet; each test fails until one is."""
+"""Bounds and second chances: nothing a sensor, a clock or an old session does lasts for ever."""
 
 import json
 from contextlib import suppress
