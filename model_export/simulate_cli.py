@@ -60,7 +60,7 @@ def command(
     \b
     model-export simulate colocation --seed 1
     model-export simulate colocation --swapped none --datasets T-W,C-S
-    model-export simulate --live --broker 127.0.0.1:1883 --speed-up 300 --seconds 60
+    model-export simulate --live --broker 127.0.0.1:1883 --speed-up 900 --seconds 5
     """
     from model_export.ride import Ride  # noqa: PLC0415 - scipy and pandas: --help need not wait
     from model_export.simulate import simulate  # noqa: PLC0415 - as above

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ from edge_agent.errors import BadSettings
 from model_export.simulate_cli import command
 from tests.broker import Broker, client, wait_until
 
-PROGRAM = "import typer; from model_export.simulate_cli import command; typer.run(command)"
 app = typer.Typer()
 app.command()(command)
 
@@ -53,6 +53,25 @@ def test_what_makes_no_sense_is_a_usage_error(arguments: list[str], complaint: s
     assert complaint in " ".join(result.stderr.replace("│", " ").split())
 
 
+def examples() -> list[str]:
+    """The example lines of --help."""
+    lines = (command.__doc__ or "").splitlines()
+    return [line.split("model-export simulate ")[1] for line in lines if "model-export simulate " in line]
+
+
+@pytest.mark.parametrize("line", examples())
+def test_the_examples_run(line: str, broker: Broker, tmp_path: Path) -> None:
+    """As they stand, but for the port of the broker; files are there, and every reading is acknowledged."""
+    words = line.replace("127.0.0.1:1883", f"{broker.host}:{broker.port}").split()
+    with chdir(tmp_path):
+        result = run(*words)
+    told = json.loads(result.stdout)
+    if "--live" in line:
+        assert told["acknowledged"] == told["sent"] == 75 * 6
+    else:
+        assert all((tmp_path / name).stat().st_size for name in told["files"])
+
+
 def test_an_unknown_sensor_is_a_deliberate_failure(tmp_path: Path) -> None:
     """The command line's main turns it into one line."""
     result = run(str(tmp_path), "--sensors", "5A2D,FFFF")
@@ -69,7 +88,17 @@ def test_a_signal_ends_a_van_cleanly(broker: Broker, number: signal.Signals) -> 
         subscriber.on_message = lambda *_: arrived.append(None)
         subscriber.subscribe("sensors/#")
         van = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, "--live", "--broker", address, "--speed-up", "600"],
+            [
+                sys.executable,
+                "-m",
+                "model_export",
+                "simulate",
+                "--live",
+                "--broker",
+                address,
+                "--speed-up",
+                "600",
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
