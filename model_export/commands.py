@@ -59,7 +59,7 @@ def fit(
 ) -> Done:
     """Tune, fit, compress, export."""
     started = perf_counter()
-    _require_folders(out, report_to)
+    _make_folders(out, report_to)
     dataset = load(data, _checked(sensor), unit, source.layout, reference=source.reference)
     training = train(dataset, recipe, out, source.test_share, progress)
     figures = {**summary(training), "trials": recipe.trials, "seconds": perf_counter() - started}
@@ -256,11 +256,16 @@ def _r2(fitted: Fitted, dataset: Dataset) -> float:
     return r2(dataset.target, fitted.predict(dataset.inputs, dataset.auxiliary))
 
 
-def _require_folders(*paths: Path | None) -> None:
+def _make_folders(*paths: Path | None) -> None:
     """Before the long work, not after it."""
     for path in paths:
-        if path and not path.parent.is_dir():
-            raise RespireError(f"{path}: expected a folder {path.parent}, got none; make it first")
+        try:
+            if path:
+                path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RespireError(
+                f"{path}: expected a place to write, got {error.strerror}; name another"
+            ) from error
 
 
 def _save(path: Path, data: bytes) -> None:

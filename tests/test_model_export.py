@@ -197,12 +197,12 @@ def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[s
             "--sensor: expected 1-64 printable characters without / + #, got 'a/b'",
         ),
         (
-            "fit january.csv --sensor 5A2D --out nowhere/x.bundle --trials 1",
-            "nowhere/x.bundle: expected a folder nowhere, got none; make it first",
+            "fit january.csv --sensor 5A2D --out january.csv/x.bundle --trials 1",
+            "january.csv/x.bundle: expected a place to write, got File exists; name another",
         ),
         (
-            "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report nowhere/x.html",
-            "nowhere/x.html: expected a folder nowhere, got none; make it first",
+            "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report january.csv/x.html",
+            "january.csv/x.html: expected a place to write, got File exists; name another",
         ),
         (
             "fit january.csv --sensor 5A2D --out x.bundle --timezone Mars/Olympus",
