@@ -10,7 +10,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: test check bench demo clean
 
 test: .venv/installed
-	$(BIN)/python -m pytest -q $(PYTEST)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST)
 
 check: .venv/installed
 	$(BIN)/ruff check .
