@@ -68,7 +68,7 @@ NO_CELL = Datasheet(
 )
 
 AREA_RATIO = (0.75, 1.25)
-# Of the ratio, per °C. Chosen, not measured: wide enough that a straight line through temperature does not do.
+# Of the ratio, per °C. Chosen, not measured: so wide that a straight line through temperature will not do.
 AREA_WIDENING = (0.02, 0.045)
 
 
