@@ -74,6 +74,8 @@ def _body(model: Model) -> dict[str, Any]:
     }
     if model.transfer is not None:
         body["transfer"] = _bin(model.transfer)
+    if model.hold != Model.hold:
+        body["hold"] = list(model.hold)
     if model.interval is not None:
         body["interval"] = [model.interval.half_width, model.interval.level]
     return body
@@ -121,6 +123,7 @@ def _model(body: Mapping[str, Any], model_id: str) -> Model:
         support=_array(body["support"], None),
         coefficients=_array(body["coefficients"], rows),
         trend=_array(body["trend"], rows),
+        hold=_range(body["hold"]) if "hold" in body else Model.hold,
         transfer=_array(body["transfer"], rows - 1) if "transfer" in body else None,
         adapter=_pair(body["adapter"]),
         interval=_interval(body["interval"]) if "interval" in body else None,
@@ -148,6 +151,13 @@ def _pair(value: Any) -> tuple[float, float]:
     if not np.isfinite([first, second]).all():
         raise ValueError("a number that is not finite")
     return first, second
+
+
+def _range(value: Any) -> tuple[float, float]:
+    low, high = _pair(value)
+    if low > high:
+        raise ValueError(f"a range from {low:g} to {high:g}")
+    return low, high
 
 
 def _positive(value: Any) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from operator import mul
 from types import MappingProxyType
 from typing import Any
@@ -38,8 +39,10 @@ class Model:
 
         wᵢ(z) = trend[i, 0] + trend[i, 1]·z + Σⱼ coefficients[i, j]·shape(|z - support[j]| / length_scale)
 
-    with the bias in the last row. `transfer` (d x (d + 1), raw units) maps this sensor's channels to those of
-    the sensor the model was trained on; `adapter` (gain, offset) is applied to the estimate.
+    with the bias in the last row. Outside the temperatures of `hold` they stay as they are at its nearer end:
+    a line must not run away where nothing was learnt. `transfer` (d x (d + 1), raw units) maps this sensor's
+    channels to those of the sensor the model was trained on; `adapter` (gain, offset) is applied to the
+    estimate.
     """
 
     sensor: str
@@ -55,6 +58,7 @@ class Model:
     coefficients: Array  # (d + 1, m)
     trend: Array  # (d + 1, 2)
     auxiliary: str = "temperature"
+    hold: tuple[float, float] = (-inf, inf)  # raw units
     transfer: Array | None = None  # (d, d + 1), the last column is the offset
     adapter: tuple[float, float] = (1.0, 0.0)
     interval: Interval | None = None
@@ -107,7 +111,8 @@ class Model:
     def weights(self, auxiliary: Any) -> Array:
         """The raw weights (w1, …, wd, b) at each of n temperatures: (n, d + 1)."""
         coefficients, trend = self._raw
-        z = (np.asarray(auxiliary, dtype=float) - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
+        held = np.clip(np.asarray(auxiliary, dtype=float), *self.hold)
+        z = (held - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
         shapes = KERNELS[self.kernel](np.abs(z[:, None] - self.support) / self.length_scale)
         return np.asarray(shapes @ coefficients.T + trend[:, 0] + z[:, None] * trend[:, 1])
 
@@ -121,7 +126,9 @@ class Model:
     def predict_one(self, inputs: tuple[float, ...], auxiliary: float) -> tuple[float, tuple[float, ...]]:
         """The estimate for one window, and the raw weights it came from."""
         shape, support, coefficients, trend = self._one
-        z = (auxiliary - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
+        low, high = self.hold
+        held = low if auxiliary < low else high if auxiliary > high else auxiliary  # min and max cost more
+        z = (held - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
         curves = coefficients.dot(shape(np.abs(support - z / self.length_scale))).tolist()
         weights = tuple(
             curve + constant + slope * z for curve, (constant, slope) in zip(curves, trend, strict=True)

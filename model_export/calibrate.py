@@ -88,7 +88,7 @@ def compressed(fitted: Fitted, train: Dataset, recipe: Recipe) -> Calibration:
 def probe(calibration: Calibration, dataset: Dataset) -> Probe:
     """What the compressed model estimates before it is rounded for the bundle."""
     fitted, small = calibration.fitted, calibration.compressed
-    z = standardise(dataset.auxiliary, fitted.auxiliary_scale)
+    z = standardise(np.clip(dataset.auxiliary, *fitted.hold), fitted.auxiliary_scale)
     shapes = gram(fitted.hyper.kernel, fitted.hyper.length_scale, z, small.support)
     weights = shapes @ small.coefficients.T + small.trend[:, 0] + z[:, None] * small.trend[:, 1]
     x = np.column_stack([*map(standardise, dataset.inputs.T, fitted.channel_scales)])
@@ -112,6 +112,7 @@ def _model(fitted: Fitted, small: Compressed, train: Dataset, gas: str) -> Model
         support=small.support,
         coefficients=small.coefficients,
         trend=small.trend,
+        hold=fitted.hold,
         domain={
             name: (float(values.min()), float(values.max()))
             for name, values in zip(names, columns, strict=True)

@@ -1,6 +1,7 @@
 """RESPIRE: outlier-resistant semi-parametric regression y = w1(T)·x1 + … + wd(T)·xd + b(T)."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ class Fitted:
     channel_scales: tuple[Scale, ...]
     auxiliary_scale: Scale
     target_scale: Scale
+    hold: tuple[float, float]  # temperatures beyond which the weights stay as they are there
     functions: Weights  # standardised
     beta: Array  # dual, (n,)
     outliers: NDArray[np.bool_]  # (n,)
@@ -60,7 +62,7 @@ class Fitted:
 
     def weights(self, auxiliary: Any) -> Array:
         """The raw weights (w1, …, wd, b) at temperatures (n,), as (n, d + 1)."""
-        weights = self.functions.at(standardise(auxiliary, self.auxiliary_scale))
+        weights = self.functions.at(standardise(np.clip(auxiliary, *self.hold), self.auxiliary_scale))
         spreads = np.array([scale.spread for scale in self.channel_scales])
         centres = np.array([scale.centre for scale in self.channel_scales])
         slopes = self.target_scale.spread * weights[:, :-1] / spreads
@@ -82,6 +84,15 @@ def scale_of(raw: Array) -> Scale:
 def standardise(raw: Any, scale: Scale) -> Array:
     """(raw - centre) / spread."""
     return np.asarray((np.asarray(raw, dtype=float) - scale.centre) / scale.spread)
+
+
+def held_range(auxiliary: Array, trend: float) -> tuple[float, float]:
+    """The temperatures beyond which the weights do not change any more.
+
+    A line goes on for ever, and where nothing was learnt it leads astray, so with a trend they are those of
+    the training windows. Without one, as in the paper, the functions fade to zero and need no bounds.
+    """
+    return (float(auxiliary.min()), float(auxiliary.max())) if trend > 0.0 else (-inf, inf)
 
 
 def standardised(inputs: Any, auxiliary: Any, target: Any) -> Standardised:
@@ -113,6 +124,7 @@ def fit(inputs: Any, auxiliary: Any, target: Any, hyper: Hyperparameters) -> Fit
         data.channel_scales,
         data.auxiliary_scale,
         data.target_scale,
+        held_range(np.asarray(auxiliary, dtype=float), hyper.trend),
         ridge.weights(robust.corrected),
         (robust.corrected - robust.fitted) / hyper.ridge,
         robust.outliers,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from edge_agent.kernel import Array
 from model_export.distances import length_scale_quantile
-from model_export.respire import Hyperparameters, Standardised, standardised
+from model_export.respire import Hyperparameters, Standardised, held_range, standardised
 from model_export.robust import apis
 from model_export.solver import Functions, Ridge, functions, regressors, trend_regressors
 
@@ -36,12 +36,13 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """One stretch held out, and the functions seen through the rest and through it."""
+    """One stretch held out, and the functions and trend seen through the rest and through it."""
 
     train: NDArray[np.intp]
     test: NDArray[np.intp]
     seen: Functions
     unseen: Functions
+    line: Array  # trend regressors of the stretch
 
 
 class CrossValidation:
@@ -54,7 +55,6 @@ class CrossValidation:
     def __init__(self, data: Standardised, kernel: str, trend: float, tests: list[NDArray[np.intp]]) -> None:
         self._data, self._kernel, self._trend, self._tests = data, kernel, trend, tests
         self._u = regressors(data.x)
-        self._B = trend_regressors(data.z, self._u)
         self._parts = lru_cache(16)(self._make_parts)
         self._folds = lru_cache(16)(self._make_folds)
 
@@ -68,15 +68,19 @@ class CrossValidation:
         y = self._data.y
         robust = apis(ridge, y[part.train], hyper.alpha, hyper.eta, tolerance=TOLERANCE, rounds=ROUNDS)
         weights = ridge.weights(robust.corrected)
-        line = self._B[part.test] @ weights.trend.T.ravel()
-        return np.asarray(y[part.test] - part.unseen.apply(weights.state) - line)
+        estimate = part.unseen.apply(weights.state) + part.line @ weights.trend.T.ravel()
+        return np.asarray(y[part.test] - estimate)
 
     def _make_parts(self, length_scale: float) -> list[_Part]:
-        shape, parts = functions(self._kernel, length_scale, self._data.z, self._u), []
-        for test in self._tests:
-            train = np.setdiff1d(np.arange(len(self._u)), test)
-            parts.append(_Part(train, test, shape.rows(train), shape.rows(test)))
-        return parts
+        return [self._part(length_scale, test) for test in self._tests]
+
+    def _part(self, length_scale: float, test: NDArray[np.intp]) -> _Part:
+        """What lies beyond the temperatures of the rest is estimated as a model of the rest would."""
+        train = np.setdiff1d(np.arange(len(self._u)), test)
+        z = np.clip(self._data.z, *held_range(self._data.z[train], self._trend))
+        shape = functions(self._kernel, length_scale, z, self._u)
+        line = trend_regressors(z[test], self._u[test])
+        return _Part(train, test, shape.rows(train), shape.rows(test), line)
 
     def _make_folds(self, length_scale: float, ridge: float) -> list[tuple[_Part, Ridge]]:
         z, u, parts = self._data.z, self._u, self._parts(length_scale)

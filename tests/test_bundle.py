@@ -40,7 +40,9 @@ def test_a_round_trip_predicts_the_same_bits(model: Model) -> None:
 
 
 def test_a_round_trip_keeps_every_field(model: Model) -> None:
-    model = replace(model, transfer=np.array([[1.1, 0.0, 3.0], [0.0, 0.9, 1.0]]), adapter=(1.02, -0.1))
+    model = replace(
+        model, transfer=np.array([[1.1, 0.0, 3.0], [0.0, 0.9, 1.0]]), adapter=(1.02, -0.1), hold=(8.0, 40.0)
+    )
     again = bundle.decode(bundle.encode(model))
     for field in fields(Model):
         if field.name != "id":
@@ -91,7 +93,7 @@ junk = st.recursive(
 )
 
 
-@given(key=st.sampled_from(sorted(body_of(make_model()))), value=junk)
+@given(key=st.sampled_from(sorted({*body_of(make_model()), "hold"})), value=junk)
 def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, value: object) -> None:
     """A right checksum proves nothing about the content: any field may hold anything."""
     body = {**body_of(make_model()), key: value}
@@ -126,6 +128,10 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
         (
             sealed({**body_of(make_model()), "length_scale": 0.71}),
             "x.bundle: golden outputs differ, this agent computes something else; export it again",
+        ),
+        (
+            sealed({**body_of(make_model()), "hold": [40.0, 8.0]}),
+            "x.bundle: expected a complete model, got a range from 40 to 8; export it again",
         ),
         (b"\x00" * 2_000_000, "x.bundle: expected at most 1048576 bytes, got 2000000; is this a bundle?"),
     ],

@@ -17,7 +17,8 @@ def written_out(model: Model, inputs: np.ndarray, auxiliary: np.ndarray) -> np.n
     if model.transfer is not None:
         inputs = inputs @ model.transfer[:, :-1].T + model.transfer[:, -1]
     x = np.column_stack([(inputs[:, i] - s.centre) / s.spread for i, s in enumerate(model.channel_scales)])
-    z = (auxiliary - model.auxiliary_scale.centre) / model.auxiliary_scale.spread
+    held = np.minimum(np.maximum(auxiliary, model.hold[0]), model.hold[1])
+    z = (held - model.auxiliary_scale.centre) / model.auxiliary_scale.spread
     K = gram(model.kernel, model.length_scale, z, model.support)
     w = K @ model.coefficients.T + np.column_stack([np.ones_like(z), z]) @ model.trend.T
     y = (w[:, :-1] * x).sum(axis=1) + w[:, -1]
@@ -33,6 +34,7 @@ def variants() -> st.SearchStrategy[Model]:
         seed=st.integers(0, 1000),
         support=st.integers(0, 40),
         adapter=st.tuples(st.floats(0.5, 2.0), st.floats(-1.0, 1.0)),
+        hold=st.sampled_from([Model.hold, (12.0, 33.0)]),
         transfer=st.sampled_from([None, np.array([[1.1, -0.05, 3.0], [0.02, 0.9, -4.0]])]),
     )
 
@@ -53,6 +55,15 @@ def test_the_weights_returned_are_the_weights_used(model: Model) -> None:
     value, (w1, w2, bias) = model.predict_one((231.4, 206.1), 24.3)
     assert value == pytest.approx(w1 * 231.4 + w2 * 206.1 + bias, rel=1e-12)
     np.testing.assert_allclose(model.weights([24.3])[0], [w1, w2, bias], rtol=1e-9)
+
+
+def test_the_weights_stay_outside_the_temperatures_learnt_from() -> None:
+    """However cold or hot it gets, the weights are those of the nearest temperature that was seen."""
+    model = make_model(hold=(8.0, 40.0))
+    expected = model.weights([8.0, 8.0, 8.1, 40.0, 40.0])
+    np.testing.assert_array_equal(model.weights([-30.0, 7.9, 8.1, 40.1, 90.0]), expected)
+    assert model.predict_one((231.4, 206.1), 90.0) == model.predict_one((231.4, 206.1), 40.0)
+    assert model.predict_one((231.4, 206.1), -30.0) == model.predict_one((231.4, 206.1), 8.0)
 
 
 @pytest.mark.parametrize("d", [1, 3])

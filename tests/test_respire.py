@@ -48,6 +48,16 @@ def test_predictions_are_the_weights_applied() -> None:
     np.testing.assert_allclose(fitted.predict(inputs, elsewhere), expected)
 
 
+def test_the_weights_stay_outside_the_training_temperatures() -> None:
+    """A line would run away there; the paper's functions fade to zero by themselves and are left alone."""
+    inputs, auxiliary, target = recording()
+    beyond, edges = [auxiliary.min() - 40.0, auxiliary.max() + 40.0], [auxiliary.min(), auxiliary.max()]
+    ours = fit(inputs, auxiliary, target, Hyperparameters())
+    np.testing.assert_array_equal(ours.weights(beyond), ours.weights(edges))
+    paper = fit(inputs, auxiliary, target, Hyperparameters(trend=0.0))
+    assert np.abs(paper.weights(beyond)[:, :2]).max() < 0.01 * np.abs(paper.weights(edges)[:, :2]).max()
+
+
 @given(gain=st.floats(0.01, 100.0), offset=st.floats(-100.0, 100.0), channels=st.integers(1, 4))
 def test_units_do_not_matter(gain: float, offset: float, channels: int) -> None:
     """The same recording in other units gives the same calibration, read in these units."""

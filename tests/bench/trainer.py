@@ -10,7 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from edge_agent.kernel import KERNELS, Array, gram
 from model_export.compress import Method, compress, curve
-from model_export.respire import Hyperparameters, Standardised, fit, standardised
+from model_export.respire import Hyperparameters, Standardised, fit, held_range, standardised
 from model_export.robust import apis
 from model_export.solver import Ridge, functions, regressors
 from model_export.tune import ALPHAS, RIDGES, ROUNDS, TOLERANCE, CrossValidation, split, tune
@@ -124,9 +124,10 @@ def _sample(count: int) -> list[Hyperparameters]:
 def _slow_score(data: Standardised, hyper: Hyperparameters, parts: list[Array]) -> float:
     """The same cross-validation with scikit-learn: the composite kernel precomputed, one fit a round."""
     u, errors = regressors(data.x), []
-    F = gram(hyper.kernel, hyper.length_scale, data.z, data.z, hyper.trend) * (u @ u.T)
     for test in parts:
         train = np.setdiff1d(np.arange(len(data.z)), test)
+        z = np.clip(data.z, *held_range(data.z[train], hyper.trend))
+        F = gram(hyper.kernel, hyper.length_scale, z, z, hyper.trend) * (u @ u.T)
         ridge, inner = KernelRidge(alpha=hyper.ridge, kernel="precomputed"), F[np.ix_(train, train)]
         apis(
             lambda y: ridge.fit(inner, y).predict(inner),  # noqa: B023 (called at once)
