@@ -8,7 +8,7 @@ from edge_agent.errors import BadRecording
 from edge_agent.kernel import Array
 from edge_agent.model import Model
 from model_export.dataset import Dataset, require_windows
-from model_export.interval import LEVEL, cross_conformal
+from model_export.interval import LEVEL, forward_conformal
 
 MIN_WINDOWS = 20  # two numbers are learnt, and the interval needs some residuals
 
@@ -39,15 +39,15 @@ def adapt(model: Model, dataset: Dataset) -> Model:
     return replace(
         model,
         adapter=(gain * old_gain, gain * old_offset + offset),
-        interval=cross_conformal(
+        interval=forward_conformal(
             dataset,
-            lambda rest, held: _adapted(model, rest, held),
+            lambda before, held: _adapted(model, before, held),
             level=model.interval.level if model.interval else LEVEL,
         ),
         id="",
     )
 
 
-def _adapted(model: Model, rest: Dataset, held: Dataset) -> Array:
-    gain, offset = learn(model.predict(rest.inputs, rest.auxiliary), rest.target)
+def _adapted(model: Model, before: Dataset, held: Dataset) -> Array:
+    gain, offset = learn(model.predict(before.inputs, before.auxiliary), before.target)
     return gain * model.predict(held.inputs, held.auxiliary) + offset

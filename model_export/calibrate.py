@@ -10,7 +10,7 @@ from edge_agent.model import Model
 from model_export.compress import Compressed, Method, compress
 from model_export.dataset import Dataset
 from model_export.export import Probe
-from model_export.interval import LEVEL, cross_conformal
+from model_export.interval import LEVEL, forward_conformal
 from model_export.respire import Fitted, Hyperparameters, fit, standardise
 from model_export.tune import tune
 
@@ -60,14 +60,14 @@ def tuned(train: Dataset, recipe: Recipe, progress: Progress | None = None) -> H
 
 
 def calibrate(train: Dataset, hyper: Hyperparameters, recipe: Recipe) -> Calibration:
-    """The model of the train set with an interval from windows held out in turn."""
+    """The model of the train set with an interval from windows held out."""
     calibration = learn(train, hyper, recipe)
     same_size = replace(recipe, size=len(calibration.compressed.support))
 
-    def estimator(rest: Dataset, held: Dataset) -> Array:
-        return learn(rest, hyper, same_size).model.predict(held.inputs, held.auxiliary)
+    def estimator(before: Dataset, held: Dataset) -> Array:
+        return learn(before, hyper, same_size).model.predict(held.inputs, held.auxiliary)
 
-    interval = cross_conformal(train, estimator, recipe.level)
+    interval = forward_conformal(train, estimator, recipe.level)
     return replace(calibration, model=replace(calibration.model, interval=interval))
 
 
