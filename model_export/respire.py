@@ -18,7 +18,7 @@ class Hyperparameters:
     """What tuning chooses, all in standardised quantities."""
 
     kernel: str = "matern32"
-    trend: float = 10.0  # prior variance of the constant and linear part; 0 is the paper's kernel
+    trend: float = 100.0  # prior variance of the constant and linear part; 0 is the paper's kernel
     length_scale: float = 1.0
     ridge: float = 1.0  # the paper's λ
     alpha: float = 0.05  # proportion of outliers
