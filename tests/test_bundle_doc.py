@@ -53,7 +53,8 @@ class Reader:
     def weights(self, t: float) -> list[float]:
         d = len(self.body["channels"])
         centre, spread = self.body["scales"][d]
-        z = (t - centre) / spread
+        low, high = self.body.get("hold", (t, t))
+        z = (min(max(t, low), high) - centre) / spread
         [support] = self.rows("support", 1)
         shape = SHAPES[self.body["kernel"]]
         k = [shape(abs(z - s) / self.body["length_scale"]) for s in support]
@@ -99,7 +100,7 @@ def test_a_reader_written_from_the_page_reproduces_the_estimates(path: Path) -> 
 def test_every_kernel_of_the_page_is_the_one_that_is_served(kernel: str) -> None:
     from edge_agent import bundle
 
-    model = replace(make_model(kernel=kernel), adapter=(1.1, -0.2))
+    model = replace(make_model(kernel=kernel), adapter=(1.1, -0.2), hold=(8.0, 40.0))
     reader = Reader.read(bundle.encode(model))
     for t in (3.0, 24.3, 45.0):
         [expected] = model.predict([[231.4, 206.1]], [t])
@@ -110,7 +111,7 @@ def test_the_page_names_every_key_in_order_and_every_kernel() -> None:
     from edge_agent import bundle
     from edge_agent.kernel import KERNELS
 
-    model = replace(make_model(), transfer=np.eye(2, 3))
+    model = replace(make_model(), transfer=np.eye(2, 3), hold=(8.0, 40.0))
     outer = msgpack.unpackb(bundle.encode(model))
     keys = [re.findall(r"^\| `(\w+)` ", part, re.MULTILINE) for part in TEXT.split("| key | type |")[1:]]
     keys[1] = [key for key in keys[1] if key not in KERNELS]
