@@ -1,0 +1,74 @@
+"""Is the reference's clock right? The lag at which the channels follow it best, and how sure that is."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from edge_agent.windows import MINUTE_MS
+from model_export.doctor.finding import Finding
+from model_export.doctor.lag import Scan
+from model_export.doctor.resample import interval
+from model_export.tables import REFERENCE, Recording, Series
+
+LEVEL = 0.99
+TOLERANCE = 3  # minutes, a fifth of a window; sensors answer within one
+WIDEST = 15  # minutes: an offset not known to within a window is not known
+
+_CAUSES = (
+    "whole and half hours are mostly a time zone or summer time (--timezone), 15 minutes mostly stamps at the "
+    "end of an average (--reference end). Then set the analyser's clock."
+)
+
+
+def offset(scan: Scan | None) -> int:
+    """The minutes by which the reference's stamps must be moved later; 0 unless that is certain.
+
+    The whole interval of the block bootstrap must lie beyond the tolerance on one side, and be narrow.
+    """
+    if scan is None:
+        return 0
+    low, high = interval(scan.best.astype(float), LEVEL)
+    certain = (low >= TOLERANCE or high <= -TOLERANCE) and high - low <= WIDEST
+    return int(scan.best[0]) if certain else 0
+
+
+def examine(scan: Scan | None, sensor: str, dataset: str) -> list[Finding]:
+    """A finding where the reference is plainly early or late."""
+    minutes = offset(scan)
+    if scan is None or not minutes:
+        return []
+    right = float(scan.explained[0, scan.lags == minutes][0])
+    now = float(scan.explained[0, scan.lags == 0][0])
+    low, high = interval(scan.best.astype(float), LEVEL)
+    evidence = {
+        "minutes": minutes,
+        "low": low,
+        "high": high,
+        "level": LEVEL,
+        "confidence": float(np.mean(scan.best[1:] * np.sign(minutes) >= TOLERANCE)),
+        "r2_as_stamped": now,
+        "r2_moved": right,
+        "blocks": scan.blocks,
+    }
+    behind, later = ("behind", "later") if minutes > 0 else ("ahead", "earlier")
+    return [
+        Finding(
+            "reference_clock_offset",
+            "error",
+            sensor,
+            dataset,
+            evidence,
+            f"the reference's clock is {abs(minutes)} minutes {behind}: moved, it goes with the sensor "
+            f"(R² {right:.2f}), as stamped it does not (R² {now:.2f})",
+            f"Move the reference's time stamps {abs(minutes)} minutes {later} and fit again; {_CAUSES}",
+        )
+    ]
+
+
+def moved(recording: Recording, minutes: int) -> Recording:
+    """The recording with the reference's stamps moved later."""
+    if not minutes:
+        return recording
+    series = recording.series[REFERENCE]
+    later = Series(series.at_ms + minutes * MINUTE_MS, series.values)
+    return replace(recording, series={**recording.series, REFERENCE: later})

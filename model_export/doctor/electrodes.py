@@ -1,0 +1,73 @@
+"""Are working and auxiliary electrode labelled the right way round?
+
+The working electrode meets the gas, the auxiliary one is hidden from it. So of the two the working one
+answers the gas more strongly, and upwards, even where the auxiliary answers a little too. Two things must be
+plain for the labels to be called wrong: the second channel answers more, in its own unit, and in a regression
+on both it is the one that carries the gas.
+"""
+
+import numpy as np
+
+from edge_agent.kernel import Array
+from model_export.doctor.finding import Finding
+from model_export.doctor.lag import Moments, Scan, slopes
+from model_export.doctor.resample import interval
+
+LEVEL = 0.999
+
+
+def examine(
+    scan: Scan | None, minutes: int, channels: tuple[str, ...], sensor: str, dataset: str
+) -> list[Finding]:
+    """A finding where the second of two channels is plainly the working electrode.
+
+    The reference's clock is put right by `minutes` first. One channel cannot be swapped, and of three or more
+    nothing says which belong together.
+    """
+    if scan is None or len(channels) != 2:
+        return []
+    here = scan.moments.at(int(np.argmax(scan.lags == minutes)))
+    if not (here.variance > 0.0).all():
+        return []
+    answers, weights = _answers(here), _standard_slopes(here)
+    more, carries = answers[:, 1] - answers[:, 0], weights[:, 1] - weights[:, 0]
+    if min(interval(each, LEVEL)[0] for each in (answers[:, 1], more, weights[:, 1], carries)) <= 0.0:
+        return []
+    evidence = {
+        f"{channels[0]}_per_reference": float(answers[0, 0]),
+        f"{channels[1]}_per_reference": float(answers[0, 1]),
+        "low": interval(more, LEVEL)[0],  # of the difference
+        "high": interval(more, LEVEL)[1],
+        "level": LEVEL,
+        "confidence": float(np.mean((more[1:] > 0.0) & (carries[1:] > 0.0))),
+        "blocks": scan.blocks,
+    }
+    return [_finding(channels, sensor, dataset, evidence, answers[0])]
+
+
+def _finding(
+    channels: tuple[str, ...], sensor: str, dataset: str, evidence: dict[str, float], answers: Array
+) -> Finding:
+    first, second = channels
+    return Finding(
+        "channels_swapped",
+        "error",
+        sensor,
+        dataset,
+        evidence,
+        f"{second} answers the gas ({answers[1]:.3g} per unit of the reference) and {first} does not or less "
+        f"({answers[0]:.3g}): the working electrode stands in the column of the auxiliary one",
+        f"Swap the two columns, for example with --columns {first}={second},{second}={first}; then look for the "
+        "cause in the wiring or the firmware's labels before the sensor goes out again.",
+    )
+
+
+def _answers(moments: Moments) -> Array:
+    """The change of each channel with the gas, in channel units per unit of the reference, (resamples, d)."""
+    return np.asarray(moments.shared[:, 0] / moments.variance[:, :1])
+
+
+def _standard_slopes(moments: Moments) -> Array:
+    """The weights of both channels in one regression, in standard deviations, whatever their units."""
+    spread = np.sqrt(np.diagonal(moments.channels[:, 0], axis1=-2, axis2=-1))
+    return np.asarray(slopes(moments)[:, 0] * spread)

@@ -1,0 +1,124 @@
+"""A recording on a grid of whole minutes, and the part of it that changes within hours."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+
+from edge_agent.kernel import Array
+from edge_agent.windows import MINUTE_MS
+from model_export.averaging import CAPTURE, Stamp, cadence_minutes
+from model_export.tables import REFERENCE, TEMPERATURE, Recording, Series
+
+SLOW_MINUTES = 240  # what changes over more than these belongs to the day and the weather
+CLIP = 5.0  # robust standard deviations; a spike keeps its place in time, not its weight
+LEAST_SHARE = 0.25  # of the minutes around, for a mean to be one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Minutes:
+    """One column for every minute, NaN where there is no value; `every` is the reference's cadence.
+
+    The reference stands at the first of the `every` minutes it is the mean of.
+    """
+
+    first_ms: int
+    every: int
+    channels: Array  # (d, n)
+    temperature: Array  # (n,)
+    reference: Array  # (n,)
+
+
+def on_minutes(recording: Recording, stamp: Stamp = "auto") -> Minutes:
+    """The recording with several values of one minute averaged."""
+    series = recording.series
+    every = cadence_minutes(series[REFERENCE])
+    first = min(int(one.at_ms[0]) for one in series.values()) // MINUTE_MS - every
+    last = max(int(one.at_ms[-1]) for one in series.values()) // MINUTE_MS
+    count = last - first + 1
+    back = every if stamp == "end" else 0
+    return Minutes(
+        first_ms=first * MINUTE_MS,
+        every=every,
+        channels=np.array([_spread(series[name], first, count) for name in recording.channels]),
+        temperature=_spread(series[TEMPERATURE], first, count),
+        reference=_spread(series[REFERENCE], first + back, count),
+    )
+
+
+def fast(minutes: Minutes) -> Minutes:
+    """What changes within hours, clipped: air does, and clocks can be read off it; seasons do not.
+
+    Channels are averaged over the minutes that the reference averages, and freed of what goes with the
+    temperature, which the channels share with the thermometer and not with the gas.
+    """
+    temperature = _quick(_ahead(minutes.temperature, minutes.every))
+    channels = [_quick(_ahead(values, minutes.every)) for values in minutes.channels]
+    held = minutes.reference - slow(_held(minutes.reference, minutes.every))
+    return Minutes(
+        minutes.first_ms,
+        minutes.every,
+        np.array([without(values, temperature) for values in channels]),
+        temperature,
+        clipped(held),
+    )
+
+
+def slow(values: Array, minutes: int = SLOW_MINUTES) -> Array:
+    """The running mean over so many minutes, NaN where a quarter of them or fewer are there."""
+    there = np.isfinite(values)
+    total = uniform_filter1d(np.where(there, values, 0.0), minutes, mode="constant")
+    share = uniform_filter1d(there.astype(float), minutes, mode="constant")
+    enough = share > LEAST_SHARE
+    return np.where(enough, total / np.where(enough, share, 1.0), np.nan)
+
+
+def clipped(values: Array) -> Array:
+    """Values at most CLIP robust standard deviations from their median."""
+    there = values[np.isfinite(values)]
+    if not len(there):
+        return values
+    centre = float(np.median(there))
+    spread = 1.4826 * float(np.median(np.abs(there - centre))) or float(np.std(there))
+    return np.clip(values, centre - CLIP * spread, centre + CLIP * spread)
+
+
+def without(values: Array, cause: Array) -> Array:
+    """What is left of values after a straight line in cause, NaN where either is missing."""
+    both = np.isfinite(values) & np.isfinite(cause)
+    if both.sum() < 3 or np.ptp(cause[both]) == 0.0:
+        return np.where(both, values, np.nan)
+    slope, offset = np.polyfit(cause[both], values[both], 1)
+    return np.asarray(values - (slope * cause + offset))
+
+
+def _quick(values: Array) -> Array:
+    return clipped(values - slow(values))
+
+
+def _spread(series: Series, first: int, count: int) -> Array:
+    """(count,) minutes from `first` on, each the mean of its values; what lies outside is left out."""
+    places = series.at_ms // MINUTE_MS - first
+    inside = (places >= 0) & (places < count)
+    totals = np.bincount(places[inside], weights=series.values[inside], minlength=count)
+    counts = np.bincount(places[inside], minlength=count)
+    return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
+
+
+def _ahead(values: Array, every: int) -> Array:
+    """The mean of this minute and the every - 1 after it, where three quarters of them are there."""
+    if every == 1:
+        return values
+    there, ones = np.isfinite(values), np.ones(every)
+    counts = np.convolve(there, ones)[every - 1 :]
+    totals = np.convolve(np.where(there, values, 0.0), ones)[every - 1 :]
+    return np.where(counts >= CAPTURE * every, totals / np.maximum(counts, 1.0), np.nan)
+
+
+def _held(values: Array, every: int) -> Array:
+    """Each value held for the minutes it is the mean of."""
+    held = values.copy()
+    for minute in range(1, every):
+        before = np.concatenate([np.full(minute, np.nan), values[:-minute]])
+        held = np.where(np.isfinite(held), held, before)
+    return held

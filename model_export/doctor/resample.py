@@ -1,0 +1,25 @@
+"""Chance without self-deception: neighbouring minutes are not independent, so whole blocks are drawn again."""
+
+import numpy as np
+
+from edge_agent.kernel import Array
+
+RESAMPLES = 400
+
+
+def block_weights(blocks: int, seed: int = 0, resamples: int = RESAMPLES) -> Array:
+    """How often each block is drawn, (1 + resamples, blocks); the first row is the data as they are.
+
+    >>> block_weights(3, resamples=2).sum(axis=1).tolist()
+    [3.0, 3.0, 3.0]
+    """
+    chance = np.random.default_rng([seed, blocks])
+    drawn = chance.multinomial(blocks, np.full(blocks, 1.0 / blocks), size=resamples)
+    return np.vstack([np.ones(blocks), drawn]).astype(float)
+
+
+def interval(values: Array, level: float) -> tuple[float, float]:
+    """The middle `level` of the resampled values; the first, which is the estimate itself, does not count."""
+    tail = 50.0 * (1.0 - level)
+    low, high = np.percentile(values[1:], [tail, 100.0 - tail])
+    return float(low), float(high)
