@@ -123,7 +123,7 @@ def fit(
     recipe = calibrate.Recipe(
         kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas
     )
-    with _progress() as progress:
+    with _progress("tuning") as progress:
         done = commands.fit(
             data,
             sensor,
@@ -240,6 +240,35 @@ def inspect(bundle: Bundle, plot: Plot = None) -> None:
     _tell(commands.inspect(bundle, plot))
 
 
+@app.command()
+def diagnose(
+    data: Annotated[
+        list[Path], typer.Argument(help="Recordings, best named SENSOR_SITE-SEASON.", metavar="DATA…")
+    ],
+    *,
+    sensor: Annotated[str | None, typer.Option(help="Whose they are, if the names do not say.")] = None,
+    plot: Plot = None,
+    columns: Columns = "",
+    timezone: Timezone = None,
+    reference: Stamp = "auto",
+) -> None:
+    """Look for faults in recordings: clocks, swapped channels, drift and more.
+
+    Several sensors in the same air are compared with each other, several deployments of a sensor too.
+
+    \b
+    model-export diagnose january.csv
+    model-export diagnose colocation/*.csv --plot worst.png
+    """
+    from model_export import commands  # noqa: PLC0415 - as above
+
+    with _progress("examining") as progress:
+        done = commands.diagnose(
+            data, sensor, source=_source(columns, timezone, reference), plot=plot, progress=progress
+        )
+    _tell(done)
+
+
 def _source(
     columns: Mapping[str, str],
     timezone: str | None,
@@ -253,7 +282,7 @@ def _source(
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
+def _progress(work: str) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on stderr, where somebody is looking."""
     if not sys.stderr.isatty():
         yield None
@@ -262,7 +291,7 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
     from rich.progress import Progress  # noqa: PLC0415 - as above
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("tuning", total=None)
+        task = bar.add_task(work, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 

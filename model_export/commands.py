@@ -18,6 +18,8 @@ from model_export.averaging import Stamp
 from model_export.calibrate import Progress, Recipe, learn
 from model_export.compress import Method
 from model_export.dataset import Dataset, load, require_trainable, require_windows, split
+from model_export.doctor import diagnose as doctors
+from model_export.doctor import picture, words
 from model_export.metrics import Score, r2
 from model_export.metrics import evaluate as evaluated
 from model_export.provenance import hyperparameters
@@ -203,6 +205,25 @@ def inspect(bundle: Path, plot: Path | None = None) -> Done:
             "provenance": dict(model.provenance),
         }
     )
+
+
+def diagnose(
+    data: Sequence[Path],
+    sensor: str | None,
+    *,
+    source: Source,
+    plot: Path | None = None,
+    progress: Progress | None = None,
+) -> Done:
+    """What is wrong with recordings; a file that cannot be read is told of, and fatal only if all are."""
+    _require_folders(plot)
+    owner = None if sensor is None else _checked(sensor)
+    found = doctors.diagnose(data, owner, source.layout, source.reference, progress)
+    if not found.cases:
+        raise BadRecording(next(iter(found.skipped.values())))
+    if plot:
+        _save(plot, plots.png(picture.picture(found)))
+    return Done(words.data(found), words.lines(found))
 
 
 def _checked(sensor: str) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from edge_agent.errors import BadRecording
 from edge_agent.kernel import Array
 from model_export.averaging import Stamp, average
-from model_export.tables import REFERENCE, TEMPERATURE, Layout, read
+from model_export.tables import REFERENCE, TEMPERATURE, Layout, Recording, read
 
 MIN_WINDOWS = 50
 
@@ -56,12 +56,17 @@ def load(
 ) -> Dataset:
     """The windows of a sensor from its files; `reference=None` asks for the channels only."""
     recording = read(paths, sensor, layout, channels, with_reference=reference is not None)
+    return windows(recording, unit, reference)
+
+
+def windows(recording: Recording, unit: str, reference: Stamp | None = "auto") -> Dataset:
+    """The windows of a recording that is read already."""
     averages = average(recording, reference)
     d = len(recording.channels)
     table, n = averages.table, len(averages.starts_ms)
     return Dataset(
         name=recording.name,
-        sensor=sensor,
+        sensor=recording.sensor,
         channels=recording.channels,
         unit=unit,
         start_ms=np.array(averages.starts_ms, dtype=np.int64),

@@ -15,8 +15,8 @@ TOLERANCE = 3  # minutes, a fifth of a window; sensors answer within one
 WIDEST = 15  # minutes: an offset not known to within a window is not known
 
 _CAUSES = (
-    "whole and half hours are mostly a time zone or summer time (--timezone), 15 minutes mostly stamps at the "
-    "end of an average (--reference end). Then set the analyser's clock."
+    "whole and half hours are mostly a time zone or summer time (--timezone), 15 minutes mostly stamps at "
+    "the end of an average (--reference end). Then set the analyser's clock."
 )
 
 
@@ -37,8 +37,8 @@ def examine(scan: Scan | None, sensor: str, dataset: str) -> list[Finding]:
     minutes = offset(scan)
     if scan is None or not minutes:
         return []
-    right = float(scan.explained[0, scan.lags == minutes][0])
-    now = float(scan.explained[0, scan.lags == 0][0])
+    right = float(scan.explained[scan.lags == minutes][0])
+    now = float(scan.explained[scan.lags == 0][0])
     low, high = interval(scan.best.astype(float), LEVEL)
     evidence = {
         "minutes": minutes,

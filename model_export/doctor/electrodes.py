@@ -11,7 +11,7 @@ import numpy as np
 from edge_agent.kernel import Array
 from model_export.doctor.finding import Finding
 from model_export.doctor.lag import Moments, Scan, slopes
-from model_export.doctor.resample import interval
+from model_export.doctor.resample import least
 
 LEVEL = 0.999
 
@@ -26,18 +26,18 @@ def examine(
     """
     if scan is None or len(channels) != 2:
         return []
-    here = scan.moments.at(int(np.argmax(scan.lags == minutes)))
+    here = scan.at(minutes)
     if not (here.variance > 0.0).all():
         return []
     answers, weights = _answers(here), _standard_slopes(here)
     more, carries = answers[:, 1] - answers[:, 0], weights[:, 1] - weights[:, 0]
-    if min(interval(each, LEVEL)[0] for each in (answers[:, 1], more, weights[:, 1], carries)) <= 0.0:
+    if min(least(each, LEVEL) for each in (answers[:, 1], more, weights[:, 1], carries)) <= 0.0:
         return []
     evidence = {
         f"{channels[0]}_per_reference": float(answers[0, 0]),
         f"{channels[1]}_per_reference": float(answers[0, 1]),
-        "low": interval(more, LEVEL)[0],  # of the difference
-        "high": interval(more, LEVEL)[1],
+        "difference": float(more[0]),
+        "difference_at_least": least(more, LEVEL),
         "level": LEVEL,
         "confidence": float(np.mean((more[1:] > 0.0) & (carries[1:] > 0.0))),
         "blocks": scan.blocks,
@@ -57,8 +57,8 @@ def _finding(
         evidence,
         f"{second} answers the gas ({answers[1]:.3g} per unit of the reference) and {first} does not or less "
         f"({answers[0]:.3g}): the working electrode stands in the column of the auxiliary one",
-        f"Swap the two columns, for example with --columns {first}={second},{second}={first}; then look for the "
-        "cause in the wiring or the firmware's labels before the sensor goes out again.",
+        f"Swap the two columns, for example with --columns {first}={second},{second}={first}; then look for "
+        "the cause in the wiring or the firmware's labels before the sensor goes out again.",
     )
 
 

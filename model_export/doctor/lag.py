@@ -53,14 +53,15 @@ class Scan:
     """What each lag explains; a lag of 60 pairs the reference stamped 10:00 with the channels at 11:00."""
 
     lags: NDArray[np.int64]  # minutes
-    explained: Array  # R² of the reference on the channels, (resamples, lags)
-    moments: Moments
+    explained: Array  # R² of the reference on the channels, (lags,)
+    best: NDArray[np.int64]  # the lag that explains most, of the data and of each resample
+    as_stamped: Moments  # at lag 0
+    at_best: Moments
     blocks: int
 
-    @property
-    def best(self) -> NDArray[np.int64]:
-        """The lag that explains most, of each resample; the first is that of the data."""
-        return np.asarray(self.lags[np.argmax(self.explained, axis=1)])
+    def at(self, minutes: int) -> Moments:
+        """The moments with the reference moved so many minutes later: as stamped, or to the best lag."""
+        return self.at_best if minutes else self.as_stamped
 
 
 def scan(minutes: Minutes, furthest: int = FURTHEST, seed: int = 0) -> Scan | None:
@@ -70,8 +71,11 @@ def scan(minutes: Minutes, furthest: int = FURTHEST, seed: int = 0) -> Scan | No
     if usable.sum() < FEWEST_BLOCKS:
         return None
     moments = _moments(sums, usable, block_weights(int(usable.sum()), seed))
-    lags = np.arange(-furthest, furthest + 1)
-    return Scan(lags, explained(moments), moments, int(usable.sum()))
+    share = explained(moments)
+    places, lags = np.argmax(share, axis=1), np.arange(-furthest, furthest + 1)
+    return Scan(
+        lags, share[0], lags[places], moments.at(furthest), moments.at(int(places[0])), int(usable.sum())
+    )
 
 
 def slopes(moments: Moments) -> Array:

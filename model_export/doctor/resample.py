@@ -1,10 +1,11 @@
-"""Chance without self-deception: neighbouring minutes are not independent, so whole blocks are drawn again."""
+"""Chance: neighbouring minutes are not independent, so whole blocks of time are drawn again."""
 
 import numpy as np
+from scipy.stats import norm
 
 from edge_agent.kernel import Array
 
-RESAMPLES = 400
+RESAMPLES = 200
 
 
 def block_weights(blocks: int, seed: int = 0, resamples: int = RESAMPLES) -> Array:
@@ -23,3 +24,8 @@ def interval(values: Array, level: float) -> tuple[float, float]:
     tail = 50.0 * (1.0 - level)
     low, high = np.percentile(values[1:], [tail, 100.0 - tail])
     return float(low), float(high)
+
+
+def least(values: Array, level: float) -> float:
+    """What the estimate, the first value, is at least, if it is as normal as its resamples are wide."""
+    return float(values[0] - norm.ppf(level) * values[1:].std())

@@ -1,0 +1,61 @@
+"""A recording made ready for examination: whose it is, its windows, and how the reference goes with it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from model_export.averaging import Stamp
+from model_export.dataset import Dataset, windows
+from model_export.doctor import clock
+from model_export.doctor.lag import Scan, scan
+from model_export.doctor.minutes import on_minutes
+from model_export.tables import Layout, Recording, read
+
+_NAME = re.compile(r"(?P<sensor>[^_]+)_(?P<dataset>[A-Za-z0-9]+-[A-Za-z0-9]+)")
+_SUFFIXES = (".gz", ".bz2", ".zip", ".xz", ".csv", ".parquet")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One sensor in one deployment; the windows are those after the reference's clock was put right."""
+
+    sensor: str
+    dataset: str
+    recording: Recording  # as delivered
+    scan: Scan | None
+    minutes: int  # by which the reference had to be moved later
+    windows: Dataset
+
+
+def open_case(
+    path: Path, sensor: str | None = None, layout: Layout | None = None, stamp: Stamp = "auto"
+) -> Case:
+    """The case in a file; a sensor that is named stands above the one in the file's name."""
+    owner, dataset = identity(path)
+    recording = read([path], sensor or owner, layout)
+    found = scan(on_minutes(recording, stamp))
+    minutes = clock.offset(found)
+    moved = clock.moved(recording, minutes)
+    return Case(recording.sensor, dataset, recording, found, minutes, windows(moved, "", stamp))
+
+
+def identity(path: Path) -> tuple[str, str]:
+    """The sensor and deployment that a file's name gives: SENSOR_SITE-SEASON, or else its stem for both.
+
+    >>> identity(Path("co/5A2D_T-W.csv")), identity(Path("january.csv.gz"))
+    (('5A2D', 'T-W'), ('january', 'january'))
+    """
+    stem = path.name
+    while stem.endswith(_SUFFIXES):
+        stem = stem.rpartition(".")[0]
+    match = _NAME.fullmatch(stem)
+    return (match["sensor"], match["dataset"]) if match else (stem, stem)
+
+
+def by_sensor(cases: Sequence[Case]) -> dict[str, list[Case]]:
+    """The cases of each sensor, in the order of time."""
+    found: dict[str, list[Case]] = {}
+    for case in sorted(cases, key=lambda case: int(case.windows.start_ms[0]) if len(case.windows) else 0):
+        found.setdefault(case.sensor, []).append(case)
+    return found

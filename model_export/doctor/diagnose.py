@@ -1,0 +1,99 @@
+"""All examinations of all recordings, in the order in which one fault can look like another."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edge_agent.errors import BadRecording
+from model_export.averaging import Stamp
+from model_export.dataset import MIN_WINDOWS, require_trainable
+from model_export.doctor import (
+    clipped,
+    clock,
+    coverage,
+    electrodes,
+    erratic,
+    outliers,
+    sisters,
+    stuck,
+    trend,
+    zero_shift,
+)
+from model_export.doctor.case import Case, by_sensor, open_case
+from model_export.doctor.finding import Finding, by_severity
+from model_export.doctor.smooth import smooth
+from model_export.tables import Layout
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What was found, in which recordings it was sought, and what could not be examined and why."""
+
+    findings: tuple[Finding, ...]
+    cases: tuple[Case, ...]
+    skipped: dict[str, str]  # file -> reason
+
+
+def diagnose(
+    paths: Sequence[Path],
+    sensor: str | None = None,
+    layout: Layout | None = None,
+    stamp: Stamp = "auto",
+    progress: Progress | None = None,
+) -> Diagnosis:
+    """All the doctor has to say about these files; one that cannot be read does not hide the others."""
+    cases: list[Case] = []
+    findings: list[Finding] = []
+    skipped: dict[str, str] = {}
+    for done, path in enumerate(paths):
+        try:
+            case = open_case(path, sensor, layout, stamp)
+        except BadRecording as error:
+            skipped[str(path)] = str(error)
+        else:
+            cases.append(case)
+            findings += examine(case)
+        if progress:
+            progress(done + 1, len(paths))
+    return Diagnosis(tuple(by_severity([*findings, *compare(cases)])), tuple(cases), skipped)
+
+
+def examine(case: Case) -> list[Finding]:
+    """What one recording shows by itself."""
+    names, windows = (case.sensor, case.dataset), case.windows
+    findings = [
+        *clock.examine(case.scan, *names),
+        *electrodes.examine(case.scan, case.minutes, windows.channels, *names),
+        *stuck.examine(case.recording, *names),
+        *clipped.examine(case.recording, *names),
+        *coverage.examine(windows, *names),
+    ]
+    if trainable(case):
+        law = smooth(windows)
+        findings += outliers.examine(windows, law, *names)
+        findings += trend.examine(windows, law, *names)
+        findings += erratic.examine(windows, erratic.curves(law), *names)
+    return findings
+
+
+def compare(cases: Sequence[Case]) -> list[Finding]:
+    """What shows only beside other recordings; a swapped sensor says nothing about the reference."""
+    swapped = sisters.examine(cases)
+    strangers = {finding.sensor for finding in swapped}
+    findings = list(swapped)
+    for sensor, mine in by_sensor([case for case in cases if trainable(case)]).items():
+        if len(mine) > 1 and sensor not in strangers and len({case.windows.channels for case in mine}) == 1:
+            shifts = zero_shift.shifts([case.dataset for case in mine], [case.windows for case in mine])
+            findings += zero_shift.examine(shifts, sensor)
+    return findings
+
+
+def trainable(case: Case) -> bool:
+    """Whether there is enough, and enough variety, to fit anything."""
+    try:
+        require_trainable(case.windows)
+    except BadRecording:
+        return False
+    return len(case.windows) >= MIN_WINDOWS

@@ -1,0 +1,44 @@
+"""Does a model learnt from one sensor serve its sisters? The paper's S5 - S2."""
+
+from collections.abc import Sequence
+from math import nan
+
+import numpy as np
+
+from edge_agent.kernel import Array
+from model_export import transfer
+from model_export.adapt import learn
+from model_export.dataset import MIN_WINDOWS, Dataset, split
+from model_export.metrics import r2
+from model_export.respire import Fitted, Hyperparameters, fit
+
+
+def s5_minus_s2(source: Dataset, targets: Sequence[Dataset]) -> float:
+    """The median of S5 - S2 over the targets, NaN where none shares enough windows.
+
+    S2 is R² on the source's own last windows with an adapter; S5 that on a target's, whose channels go
+    through a transfer map first. A model that learnt the gas scores the same on the way; one that learnt
+    something else does not, and may even score better on a sister that has the gas.
+    """
+    train, test = split(source)
+    if len(train) < MIN_WINDOWS:
+        return nan
+    fitted = fit(train.inputs, train.auxiliary, train.target, Hyperparameters())
+    own = _adapted(fitted, train.inputs, train, test.inputs, test)
+    moved = [score for target in targets if (score := _moved(fitted, train, target)) is not None]
+    return float(np.median(moved)) - own if moved else nan
+
+
+def _moved(fitted: Fitted, source: Dataset, target: Dataset) -> float | None:
+    """S5 for one target: the map is learnt where both were, the adapter on the target's first windows."""
+    train, test = split(target)
+    if len(np.intersect1d(source.start_ms, train.start_ms)) < MIN_WINDOWS or not len(test):
+        return None
+    matrix = transfer.learn(source, train).matrix
+    first, last = transfer.apply(matrix, train.inputs), transfer.apply(matrix, test.inputs)
+    return _adapted(fitted, first, train, last, test)
+
+
+def _adapted(fitted: Fitted, first: Array, train: Dataset, last: Array, test: Dataset) -> float:
+    gain, offset = learn(fitted.predict(first, train.auxiliary), train.target)
+    return r2(test.target, gain * fitted.predict(last, test.auxiliary) + offset)

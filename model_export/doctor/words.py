@@ -1,0 +1,75 @@
+"""A diagnosis in words for the operator, and as plain data."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from model_export.doctor.diagnose import Diagnosis
+from model_export.doctor.finding import Finding, by_severity
+
+
+def data(diagnosis: Diagnosis) -> dict[str, Any]:
+    """What goes to stdout: findings, the gravest first, and which recordings they were sought in."""
+    return {
+        "findings": [_finding(finding) for finding in diagnosis.findings],
+        "examined": [
+            {
+                "sensor": case.sensor,
+                "dataset": case.dataset,
+                "recording": case.recording.name,
+                "windows": len(case.windows),
+            }
+            for case in diagnosis.cases
+        ],
+        "skipped": [{"recording": name, "reason": reason} for name, reason in diagnosis.skipped.items()],
+    }
+
+
+def lines(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """What goes to stderr: each kind of finding once, where it was found, and what to do."""
+    skipped = [f"not examined: {reason}" for reason in diagnosis.skipped.values()]
+    sensors = len({case.sensor for case in diagnosis.cases})
+    total = (
+        f"{_count(len(diagnosis.findings), 'finding')} in {_count(len(diagnosis.cases), 'recording')} "
+        f"of {_count(sensors, 'sensor')}"
+    )
+    return (*skipped, *_told(diagnosis), total)
+
+
+def _told(diagnosis: Diagnosis) -> Iterator[str]:
+    ordered = by_severity(sorted(diagnosis.findings, key=lambda finding: finding.code))
+    for (severity, code, advice), found in groupby(ordered, lambda one: (one.severity, one.code, one.advice)):
+        yield f"{severity}: {code}"
+        yield from (f"  {_where(finding)}: {finding.summary}" for finding in found)
+        yield f"  -> {advice}"
+
+
+def _where(finding: Finding) -> str:
+    """5A2D in T-W; a recording without a name of that form is its own sensor.
+
+    >>> _where(Finding("drift", "info", "5A2D", "T-W", {}, "", ""))
+    '5A2D in T-W'
+    """
+    if finding.dataset in (None, finding.sensor):
+        return finding.sensor
+    return f"{finding.sensor} in {finding.dataset}"
+
+
+def _count(number: int, noun: str) -> str:
+    """
+    >>> _count(1, "finding"), _count(2, "finding")
+    ('1 finding', '2 findings')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "sensor": finding.sensor,
+        "dataset": finding.dataset,
+        "evidence": dict(finding.evidence),
+        "summary": finding.summary,
+        "advice": finding.advice,
+    }
