@@ -33,7 +33,11 @@ def open_case(
 ) -> Case:
     """The case in a file; a sensor that is named stands above the one in the file's name."""
     owner, dataset = identity(path)
-    recording = read([path], sensor or owner, layout)
+    return case_of(read([path], sensor or owner, layout), dataset, stamp)
+
+
+def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
+    """The case of a recording that is read already."""
     found = scan(on_minutes(recording, stamp))
     minutes = clock.offset(found)
     moved = clock.moved(recording, minutes)

@@ -45,19 +45,21 @@ def diagnose(
 ) -> Diagnosis:
     """All the doctor has to say about these files; one that cannot be read does not hide the others."""
     cases: list[Case] = []
-    findings: list[Finding] = []
     skipped: dict[str, str] = {}
     for done, path in enumerate(paths):
         try:
-            case = open_case(path, sensor, layout, stamp)
+            cases.append(open_case(path, sensor, layout, stamp))
         except BadRecording as error:
             skipped[str(path)] = str(error)
-        else:
-            cases.append(case)
-            findings += examine(case)
         if progress:
             progress(done + 1, len(paths))
-    return Diagnosis(tuple(by_severity([*findings, *compare(cases)])), tuple(cases), skipped)
+    return Diagnosis(tuple(findings_of(cases)), tuple(cases), skipped)
+
+
+def findings_of(cases: Sequence[Case]) -> list[Finding]:
+    """What the cases show, each by itself and beside the others, the gravest first."""
+    alone = [finding for case in cases for finding in examine(case)]
+    return by_severity([*alone, *compare(cases)])
 
 
 def examine(case: Case) -> list[Finding]:

@@ -43,9 +43,14 @@ class Moments:
     enough: NDArray[np.bool_]  # where minutes meet enough to say anything, (resamples, lags)
 
     def at(self, place: int) -> "Moments":
-        """The moments of one lag alone."""
+        """The moments of one lag alone, copied: those of all lags are large, and need not stay."""
         one = slice(place, place + 1)
-        return Moments(self.variance[:, one], self.shared[:, one], self.channels[:, one], self.enough[:, one])
+        return Moments(
+            self.variance[:, one].copy(),
+            self.shared[:, one].copy(),
+            self.channels[:, one].copy(),
+            self.enough[:, one].copy(),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +79,12 @@ def scan(minutes: Minutes, furthest: int = FURTHEST, seed: int = 0) -> Scan | No
     share = explained(moments)
     places, lags = np.argmax(share, axis=1), np.arange(-furthest, furthest + 1)
     return Scan(
-        lags, share[0], lags[places], moments.at(furthest), moments.at(int(places[0])), int(usable.sum())
+        lags,
+        share[0].copy(),
+        lags[places],
+        moments.at(furthest),
+        moments.at(int(places[0])),
+        int(usable.sum()),
     )
 
 

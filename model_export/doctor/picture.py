@@ -32,9 +32,9 @@ def picture(diagnosis: Diagnosis) -> Figure:
     case = worst(diagnosis)
     found = erratic.curves(smooth(case.windows)) if trainable(case) else None
     channels = len(case.windows.channels) if found else 0
-    figure = Figure(figsize=(WIDTH, 2.6 + 1.7 * channels), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 3.0 + 1.7 * channels), layout="constrained")
     name = case.sensor if case.dataset == case.sensor else f"{case.sensor} in {case.dataset}"
-    figure.suptitle(f"{name}: is the clock right, do the weights mean anything?", x=0.02, ha="left")
+    figure.suptitle(f"{name}\nIs the clock right? Do the weights mean anything?", x=0.02, ha="left")
     panels = np.atleast_1d(figure.subplots(1 + channels))
     _lags(panels[0], case.scan, case.minutes)
     if found:
@@ -42,6 +42,7 @@ def picture(diagnosis: Diagnosis) -> Figure:
             _weights(axes, found, place, case.windows.channels[place])
         panels[-1].set_xlabel("temperature (°C)")
     figure.align_ylabels()
+    _legend(figure, panels.tolist())
     return figure
 
 
@@ -57,7 +58,6 @@ def _lags(axes: Axes, scan: Scan | None, minutes: int) -> None:
     if minutes:
         axes.axvline(minutes, color=VERMILLION, lw=1.2, label=f"clock put right: {minutes:+d}")
     axes.set_ylim(bottom=0.0)
-    axes.legend(loc="upper left", ncols=2)
 
 
 def _weights(axes: Axes, found: Curves, place: int, channel: str) -> None:
@@ -65,7 +65,7 @@ def _weights(axes: Axes, found: Curves, place: int, channel: str) -> None:
     band, carries = found.band[:, place], place == found.carrier
     axes.fill_between(found.temperatures, -band, band, color=PALE, lw=0, label="noise alone")
     axes.axhline(0.0, color=GREY, lw=0.8)
-    label = "weight, should stay clear of the band" if carries else "weight"
+    label = "weight that carries the gas" if carries else "other weight"
     colour = INK if carries else ORANGE
     axes.plot(found.temperatures, found.weights[:, place], color=colour, lw=1.6, label=label)
     if carries:
@@ -79,4 +79,13 @@ def _weights(axes: Axes, found: Curves, place: int, channel: str) -> None:
             label="erratic",
         )
     axes.set_ylabel(f"weight of {channel}\n(standardised)")
-    axes.legend(loc="best", ncols=3)
+
+
+def _legend(figure: Figure, panels: list[Axes]) -> None:
+    """One for all panels, below them."""
+    entries = {
+        label: handle
+        for axes in panels
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=3)

@@ -19,8 +19,8 @@ from model_export.tables import Recording, Series
 LEAST_MINUTES = 60
 LEAST_VALUES = 8  # of a reference that comes every quarter of an hour
 RARE = 1e-4  # the chance of a run so long
-TAIL = 0.01  # of the runs make the tail
-FEWEST_TAIL = 10
+TAIL = 0.01  # of the runs make the tail, at most
+THIN = 0.1  # index: no tail is trusted to be thinner
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ def chance_of(longest: int, lengths: NDArray[np.intp]) -> float:
     others = np.sort(lengths[lengths < longest / 3])
     if not len(others):
         return 0.0
-    count = min(max(FEWEST_TAIL, round(TAIL * len(others))), len(others))
-    tail, base = others[-count:], max(float(others[-count]), 1.0)
-    index = max(float(np.mean(np.log((tail + 0.5) / base))), 1e-3)  # half a value: lengths are whole
-    return float(count * (longest / base) ** (-1.0 / index))
+    base = int(others[-1 - int(TAIL * len(others))]) + 1
+    tail, below = others[others >= base], base - 0.5  # lengths are whole: half a value is the edge
+    index = max(float(np.mean(np.log(tail / below))) if len(tail) else 0.0, THIN)
+    return float(max(len(tail), 1) * (longest / below) ** (-1.0 / index))
 
 
 def examine(recording: Recording, sensor: str, dataset: str) -> list[Finding]:

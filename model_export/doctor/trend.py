@@ -1,7 +1,8 @@
 """Does the error wander off during a recording? Slowly it is drift, at once the reference's zero has moved.
 
 A ramp and a step at every possible moment are offered to the smooth law as one more regressor. The null keeps
-the errors' memory: whole days of them are shuffled and turned over, and the best change is sought again.
+the memory of the errors that remain beside it: whole days of them are shuffled and turned over, and the best
+change is sought again.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from edge_agent.kernel import Array
 from edge_agent.messages import format_time
 from model_export.dataset import Dataset
 from model_export.doctor.finding import Finding
-from model_export.doctor.smooth import Smooth
+from model_export.doctor.smooth import Smooth, robust_spread
 
 SHUFFLES = 499
 LEVEL = 0.99
@@ -33,7 +34,7 @@ class Trend:
     at: int  # the first window after a step, 0 for a ramp
     strength: float  # share of the error that it explains
     null: float  # what chance explains at LEVEL
-    spread: float  # of the error, in units of the reference
+    spread: float  # of the error that remains, in units of the reference
 
 
 def trend(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Trend | None:
@@ -46,16 +47,18 @@ def trend(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Trend | None:
     free = shapes - smooth.design @ (np.linalg.pinv(smooth.design) @ shapes)
     sizes = np.maximum(np.sum(free**2, axis=0), 1e-12)
     shares = _strengths(free, sizes, smooth.tamed)
-    null = [_strengths(free, sizes, each).max() for each in _shuffled(smooth.tamed, days, seed)]
     best = int(np.argmax(shares))
+    change = float(free[:, best] @ smooth.tamed / sizes[best])
+    rest = smooth.tamed - change * free[:, best]
+    null = [_strengths(free, sizes, each).max() for each in _shuffled(rest, days, seed)]
     unit = smooth.data.target_scale.spread
     return Trend(
         kind="step" if best else "ramp",
-        change=unit * float(free[:, best] @ smooth.tamed / sizes[best]),
+        change=unit * change,
         at=int(places[best - 1]) if best else 0,
         strength=float(shares[best]),
         null=float(np.quantile(null, LEVEL)),
-        spread=unit * smooth.spread,
+        spread=unit * robust_spread(rest),
     )
 
 

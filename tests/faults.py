@@ -1,0 +1,55 @@
+"""Recordings with one fault put in, to be found again."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from model_export.tables import REFERENCE, Recording, Series
+
+MINUTE_MS = 60_000
+
+
+def late(sound: Recording, minutes: int) -> Recording:
+    """The reference stamped so many minutes too early, so that its stamps must be moved as many later."""
+    series = sound.series[REFERENCE]
+    return _with(sound, REFERENCE, Series(series.at_ms - minutes * MINUTE_MS, series.values))
+
+
+def swapped(sound: Recording) -> Recording:
+    """Working and auxiliary electrode in each other's column."""
+    op1, op2 = sound.series["op1"], sound.series["op2"]
+    return replace(sound, series={**sound.series, "op1": op2, "op2": op1})
+
+
+def stuck(sound: Recording, column: str, hours: float = 6.0) -> Recording:
+    """The column repeats a value for some hours in the middle."""
+    series = sound.series[column]
+    values, middle = series.values.copy(), series.at_ms[len(series.at_ms) // 2]
+    during = (series.at_ms >= middle) & (series.at_ms < middle + hours * 60 * MINUTE_MS)
+    values[during] = values[during][0]
+    return _with(sound, column, Series(series.at_ms, values))
+
+
+def clipped(sound: Recording, column: str, share: float = 0.02) -> Recording:
+    """The column cannot go above what it exceeds for that share of the time."""
+    series = sound.series[column]
+    ceiling = np.quantile(series.values, 1.0 - share)
+    return _with(sound, column, Series(series.at_ms, np.minimum(series.values, ceiling)))
+
+
+def drifting(sound: Recording, change: float) -> Recording:
+    """The reference moves away by `change` from first to last."""
+    series = sound.series[REFERENCE]
+    along = (series.at_ms - series.at_ms[0]) / np.ptp(series.at_ms)
+    return _with(sound, REFERENCE, Series(series.at_ms, series.values + change * along))
+
+
+def shifted(sound: Recording, change: float) -> Recording:
+    """The reference's zero moves by `change` in the middle of the recording."""
+    series = sound.series[REFERENCE]
+    after = series.at_ms > series.at_ms[len(series.at_ms) // 2]
+    return _with(sound, REFERENCE, Series(series.at_ms, series.values + change * after))
+
+
+def _with(sound: Recording, column: str, series: Series) -> Recording:
+    return replace(sound, series={**sound.series, column: series})
