@@ -19,7 +19,8 @@ from model_export.tables import Recording, Series
 LEAST_MINUTES = 60
 LEAST_VALUES = 8  # of a reference that comes every quarter of an hour
 RARE = 1e-4  # the chance of a run so long
-TAIL = 0.01  # of the runs make the tail, at most
+APART = 5  # runs
+TAIL, FEWEST_TAIL = 0.01, 20  # of the runs make the tail
 THIN = 0.1  # index: no tail is trusted to be thinner
 
 
@@ -43,14 +44,15 @@ def runs(series: Series) -> Runs:
 
 
 def chance_of(longest: int, lengths: NDArray[np.intp]) -> float:
-    """How often a column like this would have a run so long, by Hill's estimate of the other runs' tail.
+    """How often a column like this would have a run so long, by Hill's estimate of its runs' tail.
 
-    Runs of a third of the longest and more are left out: a column may be stuck more than once.
+    The few longest are left out: a column may be stuck more than once.
     """
-    others = np.sort(lengths[lengths < longest / 3])
+    others = np.sort(lengths)[:-APART]
     if not len(others):
         return 0.0
-    base = int(others[-1 - int(TAIL * len(others))]) + 1
+    count = min(max(FEWEST_TAIL, int(TAIL * len(others))), len(others) - 1)
+    base = int(others[-1 - count]) + 1
     tail, below = others[others >= base], base - 0.5  # lengths are whole: half a value is the edge
     index = max(float(np.mean(np.log(tail / below))) if len(tail) else 0.0, THIN)
     return float(max(len(tail), 1) * (longest / below) ** (-1.0 / index))

@@ -46,11 +46,11 @@ def trend(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Trend | None:
     shapes = _shapes(dataset, places.astype(int))
     free = shapes - smooth.design @ (np.linalg.pinv(smooth.design) @ shapes)
     sizes = np.maximum(np.sum(free**2, axis=0), 1e-12)
-    shares = _strengths(free, sizes, smooth.tamed)
+    shares = _strengths(free, sizes, smooth.tamed[None])[0]
     best = int(np.argmax(shares))
     change = float(free[:, best] @ smooth.tamed / sizes[best])
     rest = smooth.tamed - change * free[:, best]
-    null = [_strengths(free, sizes, each).max() for each in _shuffled(rest, days, seed)]
+    null = _strengths(free, sizes, _shuffled(rest, days, seed)).max(axis=1)
     unit = smooth.data.target_scale.spread
     return Trend(
         kind="step" if best else "ramp",
@@ -116,15 +116,18 @@ def _shapes(dataset: Dataset, places: NDArray[np.int64]) -> Array:
     return np.column_stack([ramp, steps.astype(float)])
 
 
-def _strengths(free: Array, sizes: Array, error: Array) -> Array:
-    return np.asarray((free.T @ error) ** 2 / sizes / max(float(error @ error), 1e-300))
+def _strengths(free: Array, sizes: Array, errors: Array) -> Array:
+    """The share of each error (m, n) that each shape (n, k) explains, (m, k)."""
+    whole = np.maximum(np.sum(errors**2, axis=1, keepdims=True), 1e-300)
+    return np.asarray((errors @ free) ** 2 / sizes / whole)
 
 
-def _shuffled(error: Array, days: NDArray[np.int64], seed: int) -> list[Array]:
-    """The errors with their days in another order, some of them upside down."""
+def _shuffled(error: Array, days: NDArray[np.int64], seed: int) -> Array:
+    """The errors with their days in another order, some of them upside down, (SHUFFLES, n)."""
     chance = np.random.default_rng(seed)
     parts = [error[days == day] for day in np.unique(days)]
-    return [
-        np.concatenate([parts[day] * chance.choice((-1.0, 1.0)) for day in chance.permutation(len(parts))])
-        for _ in range(SHUFFLES)
-    ]
+    rows = []
+    for _ in range(SHUFFLES):
+        signs = chance.choice((-1.0, 1.0), len(parts))
+        rows.append(np.concatenate([signs[day] * parts[day] for day in chance.permutation(len(parts))]))
+    return np.array(rows)

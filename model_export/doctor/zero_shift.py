@@ -55,8 +55,7 @@ def shifts(names: Sequence[str], datasets: Sequence[Dataset]) -> Shifts:
     moments = _by_day(terms, target - residual + tamed, owner, datasets)
     weights = [block_weights(len(each), seed, RESAMPLES) for seed, each in enumerate(moments)]
     drawn = [_level(np.tensordot(w, m, axes=1)) for w, m in zip(weights, moments, strict=True)]
-    zeros = _zeros(drawn, base=0)[0]
-    base = int(np.argsort(zeros[0], kind="stable")[(len(zeros[0]) - 1) // 2])
+    base = _middle(_zeros(drawn, base=0)[0][0])
     zeros, gains = _zeros(drawn, base)
     wide = float(norm.ppf(1.0 - ALPHA / 2.0 / max(len(datasets) - 1, 1))) * zeros[1:].std(axis=0)
     others = tuple(
@@ -101,6 +100,11 @@ def examine(found: Shifts, sensor: str) -> list[Finding]:
             "If sister sensors do not show the same, it is this sensor's own zero that moved.",
         )
     ]
+
+
+def _middle(zeros: Array) -> int:
+    """The place of the middle value; of two the first, which is the earlier deployment."""
+    return 0 if len(zeros) == 2 else int(np.argsort(zeros, kind="stable")[(len(zeros) - 1) // 2])
 
 
 def _pooled(datasets: Sequence[Dataset]) -> tuple[Array, Array, NDArray[np.intp]]:

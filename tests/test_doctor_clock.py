@@ -1,0 +1,66 @@
+"""The reference's clock: found to the minute, with the right sign, and left alone where it is right."""
+
+import numpy as np
+import pytest
+
+from model_export.doctor import clock
+from model_export.doctor.lag import Scan, scan
+from model_export.doctor.minutes import on_minutes
+from model_export.tables import Recording
+from tests.colocations import colocation
+from tests.faults import late, swapped
+
+
+def scanned(recording: Recording) -> Scan | None:
+    return scan(on_minutes(recording))
+
+
+@pytest.mark.parametrize("minutes", [-600, -37, 5, 60, 330])
+@pytest.mark.parametrize("every", [1, 15])
+def test_an_offset_is_found_within_a_minute(minutes: int, every: int) -> None:
+    """Whatever the reference's cadence; a reference stamped too early must be moved later."""
+    (finding,) = clock.examine(scanned(late(colocation(every=every), minutes)), "5A2D", "T-W")
+    assert (finding.code, finding.severity) == ("reference_clock_offset", "error")
+    assert abs(finding.evidence["minutes"] - minutes) <= 1
+    assert finding.evidence["low"] <= finding.evidence["minutes"] <= finding.evidence["high"]
+    assert finding.evidence["r2_moved"] > finding.evidence["r2_as_stamped"]
+    assert ("later" if minutes > 0 else "earlier") in finding.advice
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_right_clock_is_left_alone(seed: int) -> None:
+    """Also one that is a minute off, as a sensor's answer is."""
+    sound = colocation(seed=seed, air=seed)
+    assert clock.examine(scanned(sound), "5A2D", "T-W") == []
+    assert clock.offset(scanned(late(sound, 1))) == 0
+
+
+def test_following_the_advice_makes_the_finding_go_away() -> None:
+    """Moved, the recording is the sound one again."""
+    spoilt = late(colocation(), 60)
+    assert clock.examine(scanned(clock.moved(spoilt, 60)), "5A2D", "T-W") == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sensor_that_does_not_answer_says_nothing_about_clocks(seed: int) -> None:
+    """Some lag is always the best; that alone is no evidence."""
+    dead = colocation(seed=seed, air=seed, answers=(0.0, 0.0))
+    assert clock.offset(scanned(late(dead, 60))) == 0
+
+
+def test_swapped_electrodes_do_not_hide_a_wrong_clock() -> None:
+    """The regression does not care which column is which."""
+    assert clock.offset(scanned(swapped(late(colocation(), 60)))) == 60
+
+
+def test_a_recording_too_short_to_scan_has_no_offset() -> None:
+    assert clock.offset(None) == 0
+    assert clock.examine(None, "5A2D", "T-W") == []
+
+
+def test_moving_is_exact_and_touches_the_reference_alone() -> None:
+    sound = colocation(days=2.0)
+    moved = clock.moved(sound, 7)
+    assert np.array_equal(moved.series["reference"].at_ms, sound.series["reference"].at_ms + 420_000)
+    assert moved.series["op1"] is sound.series["op1"]
+    assert clock.moved(sound, 0) is sound

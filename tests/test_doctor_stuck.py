@@ -1,0 +1,72 @@
+"""Columns that stand still or hit a rail."""
+
+import numpy as np
+import pytest
+
+from model_export.doctor import clipped, stuck
+from model_export.tables import Recording, Series
+from tests import faults
+from tests.colocations import colocation
+
+
+@pytest.mark.parametrize("column", ["op1", "op2", "temperature"])
+def test_a_stuck_column_is_named_with_its_hours(column: str) -> None:
+    (finding,) = stuck.examine(faults.stuck(colocation(days=5.0), column, hours=6.0), "5A2D", "T-W")
+    assert (finding.code, finding.evidence["column"]) == ("stuck_channel", column)
+    assert finding.evidence["minutes"] == pytest.approx(359.0)
+    assert finding.evidence["from"] == "2024-02-03T12:00:00Z"
+
+
+def test_a_stuck_reference_that_comes_every_quarter_of_an_hour_is_found() -> None:
+    (finding,) = stuck.examine(
+        faults.stuck(colocation(days=5.0, every=15), "reference", hours=4.0), "5A2D", "T-W"
+    )
+    assert finding.evidence["column"] == "reference"
+
+
+def test_a_sound_recording_never_stands_still_or_hits_a_rail() -> None:
+    sound = colocation(days=5.0)
+    assert stuck.examine(sound, "5A2D", "T-W") + clipped.examine(sound, "5A2D", "T-W") == []
+
+
+def coarse(recording: Recording, column: str, step: float) -> Recording:
+    series = recording.series[column]
+    rounded = Series(series.at_ms, np.round(series.values / step) * step)
+    return Recording("x", "x", recording.channels, {**recording.series, column: rounded}, {}, ())
+
+
+@pytest.mark.parametrize("step", [0.1, 0.5, 2.0])
+def test_a_coarse_thermometer_is_not_stuck(step: float) -> None:
+    """Its runs are long, but the longest is one of them; and its ends are no rails."""
+    rough = coarse(colocation(days=8.0), "temperature", step)
+    assert stuck.examine(rough, "5A2D", "T-W") + clipped.examine(rough, "5A2D", "T-W") == []
+
+
+@pytest.mark.parametrize("column", ["op1", "op2"])
+def test_a_clipped_column_is_named_with_its_rail(column: str) -> None:
+    spoilt = faults.clipped(colocation(days=5.0), column)
+    (finding,) = clipped.examine(spoilt, "5A2D", "T-W")
+    assert (finding.code, finding.evidence["column"]) == ("clipped_channel", column)
+    assert (finding.evidence["side"], finding.severity) == ("highest", "error")
+    assert finding.evidence["value"] == spoilt.series[column].values.max()
+    assert finding.evidence["share"] == pytest.approx(0.02, rel=0.01)
+
+
+def test_a_floor_is_found_like_a_ceiling() -> None:
+    sound = colocation(days=5.0)
+    op1 = sound.series["op1"]
+    floor = Series(op1.at_ms, np.maximum(op1.values, np.quantile(op1.values, 0.01)))
+    spoilt = Recording("x", "x", sound.channels, {**sound.series, "op1": floor}, {}, ())
+    (finding,) = clipped.examine(spoilt, "5A2D", "T-W")
+    assert finding.evidence["side"] == "lowest"
+
+
+def test_one_stuck_stretch_at_the_top_is_stuck_and_not_clipped() -> None:
+    """A rail is visited again and again."""
+    sound = colocation(days=5.0)
+    op1 = sound.series["op1"]
+    values = op1.values.copy()
+    values[1000:1300] = values.max() + 50.0
+    spoilt = Recording("x", "x", sound.channels, {**sound.series, "op1": Series(op1.at_ms, values)}, {}, ())
+    assert clipped.examine(spoilt, "5A2D", "T-W") == []
+    assert [finding.code for finding in stuck.examine(spoilt, "5A2D", "T-W")] == ["stuck_channel"]
