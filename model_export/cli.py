@@ -258,7 +258,7 @@ def diagnose(
 
     \b
     model-export diagnose january.csv
-    model-export diagnose colocation/*.csv --plot worst.png
+    model-export diagnose january.csv february.csv --sensor 5A2D --plot worst.png
     """
     from model_export import commands  # noqa: PLC0415 - as above
 
