@@ -216,7 +216,7 @@ def diagnose(
     progress: Progress | None = None,
 ) -> Done:
     """What is wrong with recordings; a file that cannot be read is told of, and fatal only if all are."""
-    _require_folders(plot)
+    _make_folders(plot)
     owner = None if sensor is None else _checked(sensor)
     found = doctors.diagnose(data, owner, source.layout, source.reference, progress)
     if not found.cases:

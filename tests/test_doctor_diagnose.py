@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from model_export.cli import diagnose as diagnose_command
 from model_export.cli import main
 from model_export.doctor.case import identity
 from model_export.doctor.diagnose import diagnose
 from model_export.tables import REFERENCE, Recording
-from tests.colocations import colocation
+from tests.colocations import FIRST_MS, colocation
 from tests.faults import late, swapped
 
 
@@ -124,3 +125,18 @@ def test_constant_channels_are_not_fitted(tmp_path: Path) -> None:
     found = diagnose([saved(sound, tmp_path / "a.csv")])
     assert [finding.code for finding in found.findings] == ["stuck_channel"]
     assert np.isfinite(found.findings[0].evidence["minutes"])
+
+
+def test_the_examples_of_its_help_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As they stand, in a folder with such files."""
+    monkeypatch.chdir(tmp_path)
+    saved(colocation(days=4.0), Path("january.csv"))
+    saved(colocation(days=4.0, seed=1, first_ms=FIRST_MS + 31 * 86_400_000), Path("february.csv"))
+    lines = (diagnose_command.__doc__ or "").splitlines()
+    examples = [line.split()[1:] for line in lines if line.strip().startswith("model-export")]
+    assert len(examples) == 2
+    for example in examples:
+        assert main(example) == 0
+        assert [one["sensor"] for one in json.loads(capsys.readouterr().out)["examined"]]

@@ -278,7 +278,7 @@ def examples() -> list[str]:
 
 def test_every_command_has_an_example() -> None:
     """In its --help."""
-    assert {*COMMANDS, "simulate"} == {line.split()[1] for line in examples()}
+    assert {*COMMANDS, "simulate", "diagnose"} == {line.split()[1] for line in examples()}
 
 
 @pytest.mark.parametrize("line", [line for line in examples() if line.split()[1] in COMMANDS])
