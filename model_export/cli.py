@@ -1,23 +1,20 @@
 """The command line: stdout is data, stderr is words, a failure is one line."""
 
-import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from math import isfinite
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from edge_agent.errors import RespireError
-from model_export import simulate_cli
+from model_export import experiment_cli, simulate_cli
+from model_export.console import bar, say, tell
 
 if TYPE_CHECKING:
-    from model_export.commands import Done, Source
+    from model_export.commands import Source
 
 DONE, FAILED = 0, 1
-DIGITS = 6
 
 Kernel = Literal["matern12", "matern32", "matern52", "rbf"]
 Reference = Literal["auto", "average", "start", "end"]
@@ -30,7 +27,7 @@ app = typer.Typer(
     help="Turn co-located recordings into bundles for the edge agent. Results are JSON on stdout. "
     "Add --debug to any command to see where a failure came from.",
 )
-
+app.command()(experiment_cli.experiment)
 app.command("simulate")(simulate_cli.command)
 
 
@@ -45,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RespireError as error:
         if debug:
             raise
-        _say(f"model-export: {error}")
+        say(f"model-export: {error}")
         return FAILED
     return DONE
 
@@ -123,7 +120,7 @@ def fit(
     recipe = calibrate.Recipe(
         kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas
     )
-    with _progress("tuning") as progress:
+    with bar("tuning") as progress:
         done = commands.fit(
             data,
             sensor,
@@ -134,7 +131,7 @@ def fit(
             report_to=report,
             progress=progress,
         )
-    _tell(done)
+    tell(done)
 
 
 @app.command()
@@ -153,7 +150,7 @@ def evaluate(
     """
     from model_export import commands  # noqa: PLC0415 - as above
 
-    _tell(commands.evaluate(bundle, data, source=_source(columns, timezone, reference)))
+    tell(commands.evaluate(bundle, data, source=_source(columns, timezone, reference)))
 
 
 @app.command()
@@ -174,7 +171,7 @@ def adapt(
     """
     from model_export import commands  # noqa: PLC0415 - as above
 
-    _tell(commands.adapt(bundle, data, out, source=_source(columns, timezone, reference, test_share)))
+    tell(commands.adapt(bundle, data, out, source=_source(columns, timezone, reference, test_share)))
 
 
 @app.command()
@@ -197,7 +194,7 @@ def transfer(
     """
     from model_export import commands  # noqa: PLC0415 - as above
 
-    _tell(commands.transfer(bundle, source, target, sensor, out, source=_source(columns, timezone)))
+    tell(commands.transfer(bundle, source, target, sensor, out, source=_source(columns, timezone)))
 
 
 @app.command()
@@ -225,7 +222,7 @@ def compress(
     from model_export import commands  # noqa: PLC0415 - as above
 
     source = _source(columns, timezone, reference, test_share)
-    _tell(commands.compress(bundle, data, source=source, sizes=sizes, size=size or None, out=out, plot=plot))
+    tell(commands.compress(bundle, data, source=source, sizes=sizes, size=size or None, out=out, plot=plot))
 
 
 @app.command()
@@ -237,7 +234,7 @@ def inspect(bundle: Bundle, plot: Plot = None) -> None:
     """
     from model_export import commands  # noqa: PLC0415 - as above
 
-    _tell(commands.inspect(bundle, plot))
+    tell(commands.inspect(bundle, plot))
 
 
 @app.command()
@@ -262,11 +259,11 @@ def diagnose(
     """
     from model_export import commands  # noqa: PLC0415 - as above
 
-    with _progress("examining") as progress:
+    with bar("examining") as progress:
         done = commands.diagnose(
             data, sensor, source=_source(columns, timezone, reference), plot=plot, progress=progress
         )
-    _tell(done)
+    tell(done)
 
 
 def _source(
@@ -279,36 +276,3 @@ def _source(
     from model_export.tables import Layout  # noqa: PLC0415 - as above
 
     return Source(Layout(columns, timezone), reference, test_share)
-
-
-@contextmanager
-def _progress(work: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr, where somebody is looking."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console  # noqa: PLC0415 - only where somebody is looking
-    from rich.progress import Progress  # noqa: PLC0415 - as above
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(work, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _tell(done: "Done") -> None:
-    for line in done.words:
-        _say(line)
-    print(json.dumps(_plain(done.data), indent=2, ensure_ascii=False))
-
-
-def _plain(value: Any) -> Any:
-    """Numbers to six significant digits, undefined ones as null."""
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}") if isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)

@@ -1,6 +1,6 @@
 """The work behind each command: files in, files out, and a summary to print."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -17,6 +17,7 @@ from model_export.adapt import adapt as adapted
 from model_export.averaging import Stamp
 from model_export.calibrate import Progress, Recipe, learn
 from model_export.compress import Method
+from model_export.console import Done
 from model_export.dataset import Dataset, load, require_trainable, require_windows, split
 from model_export.doctor import diagnose as doctors
 from model_export.doctor import picture, words
@@ -38,14 +39,6 @@ class Source:
     layout: Layout = field(default_factory=Layout)
     reference: Stamp = "auto"
     test_share: float = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What a command has to say: data for stdout, words for stderr."""
-
-    data: Mapping[str, Any]
-    words: tuple[str, ...] = ()
 
 
 def fit(

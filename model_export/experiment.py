@@ -1,0 +1,147 @@
+"""The paper's evaluation: every method learns from every train part and is judged wherever it can be."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from model_export.cases import rows, same_sensor
+from model_export.catalogue import Collection, Member, collect
+from model_export.ledger import Fit, Ledger, Task
+from model_export.methods import COSTS, METHODS
+
+QUICK_SENSORS, QUICK_TRIALS = 2, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the figures depend on, beside the data."""
+
+    trials: int = 60
+    seed: int = 0
+    test_share: float = 0.2
+    sensors: int | None = None  # the first so many; None is all
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A finished run: what was read, what was fitted, and every case as one row."""
+
+    collection: Collection
+    methods: tuple[str, ...]
+    ledger: Ledger
+    table: pd.DataFrame
+    fitted: int
+    reused: int
+
+    def fit(self, method: str, member: Member) -> Fit:
+        """All that was kept of one fit."""
+        return self.ledger.load(Task(method, member.place))
+
+
+Progress = Callable[[float, float], None]  # work done, work in all
+
+
+def run(
+    source: Path,
+    out: Path,
+    methods: Sequence[str],
+    settings: Settings,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Experiment:
+    """Fit what is not fitted yet, `jobs` at a time, and gather the results."""
+    collection = collect(source, settings.test_share, settings.sensors)
+    ledger = Ledger(out)
+    ledger.begin(asdict(settings), collection.members)
+    tasks = [Task(method, member.place) for member in collection.members for method in methods]
+    missing = [task for task in tasks if not ledger.has(task)]
+    work = partial(fit_one, collection.members, settings, ledger)
+    _in_parallel(work, _costly_first(missing, collection.members), jobs, progress)
+    table = gather(ledger, tasks)
+    ledger.save_table(table)
+    return Experiment(collection, tuple(methods), ledger, table, len(missing), len(tasks) - len(missing))
+
+
+def fit_one(members: Sequence[Member], settings: Settings, ledger: Ledger, task: Task) -> None:
+    """Learn, judge, and keep; a pure function of its arguments but for the file and the seconds."""
+    source = next(member for member in members if member.place == task.place)
+    started = perf_counter()
+    learnt = METHODS[task.method](source.train, settings.trials, settings.seed)
+    seconds = perf_counter() - started
+    own = same_sensor(learnt.predict, source, members)
+    fit = {
+        "parameters": learnt.parameters,
+        "details": learnt.details,
+        "seconds": seconds,
+        "rows": list(rows(learnt.predict, source, members, own)),
+        "own": {
+            dataset: {
+                "estimate": np.round(judged.estimate, 6).tolist(),
+                "gain": judged.gain,
+                "offset": judged.offset,
+            }
+            for dataset, judged in own.items()
+        },
+    }
+    ledger.save(task, fit)
+
+
+def gather(ledger: Ledger, tasks: Iterable[Task]) -> pd.DataFrame:
+    """Every case of every task, tidy."""
+    found = [{"method": task.method, **row} for task in tasks for row in ledger.load(task)["rows"]]
+    return pd.DataFrame(found)
+
+
+def _costly_first(tasks: Sequence[Task], members: Sequence[Member]) -> list[tuple[Task, float]]:
+    """The longest first, so that no core is left with it at the end."""
+    windows = {member.place: len(member.train) for member in members}
+    costs = [(task, COSTS[task.method] * windows[task.place]) for task in tasks]
+    return sorted(costs, key=lambda pair: -pair[1])
+
+
+def _in_parallel(
+    work: Callable[[Task], None],
+    tasks: Sequence[tuple[Task, float]],
+    jobs: int,
+    progress: Progress | None,
+) -> None:
+    if not tasks:
+        return
+    done, total = 0.0, sum(cost for _, cost in tasks)
+    context = multiprocessing.get_context("spawn")  # forking a process that has threads may hang it
+    pool = ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context, initializer=_prepare)
+    try:
+        costs = {pool.submit(work, task): cost for task, cost in tasks}
+        for future in as_completed(costs):
+            future.result()
+            done += costs[future]
+            if progress:
+                progress(done, total)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _prepare() -> None:
+    """One thread a process; Ctrl-C is the parent's to answer; no parent, no process."""
+    threadpool_limits(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed closes no queue, and its workers would wait at it for ever."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,95 @@
+"""The work behind `model-export experiment`: run, count the wins, draw, and sum up."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from model_export.console import Done
+from model_export.experiment import QUICK_SENSORS, QUICK_TRIALS, Experiment, Progress, Settings, run
+from model_export.leaderboard import against, board, medians, rivals, sensor_board, variants
+from model_export.methods import QUICK, chosen
+
+CORRECTED = "corrected"  # a folder of this name inside the data is taken for the data put right
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for."""
+
+    source: Path
+    out: Path
+    methods: tuple[str, ...] = ()
+    jobs: int = 1
+    quick: bool = False
+    corrected: Path | None = None
+    trials: int | None = None
+    seed: int = 0
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the run; --quick has its own defaults."""
+        usual = QUICK_TRIALS if self.quick else Settings().trials
+        sensors = QUICK_SENSORS if self.quick else None
+        return Settings(trials=self.trials or usual, seed=self.seed, sensors=sensors)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The methods of the run."""
+        return chosen(self.methods or (QUICK if self.quick else ()))
+
+
+def experiment(request: Request, progress: Progress | None = None) -> Done:
+    """Everything: fits, table, report; a run that was interrupted goes on."""
+    found = run(
+        request.source, request.out, request.names, request.settings, jobs=request.jobs, progress=progress
+    )
+    corrected = _corrected(request, progress)
+    skipped = found.collection.skipped
+    words = tuple(f"skipped {one.name}: {one.reason}" for one in skipped)
+    return Done(summary(found) | {"corrected": corrected is not None}, words)
+
+
+def summary(found: Experiment) -> dict[str, Any]:
+    """What was done and how it came out."""
+    members = found.collection.members
+    return {
+        "out": str(found.ledger.folder),
+        "recordings": len(members),
+        "sensors": sorted({member.place.sensor for member in members}),
+        "methods": list(found.methods),
+        "fitted": found.fitted,
+        "reused": found.reused,
+        "skipped": [asdict(one) for one in found.collection.skipped],
+        "wins": {name: _boards(found, name) for name in variants(found.methods)},
+        "median_r2": medians(found.table, found.methods).to_dict("index"),
+    }
+
+
+def _boards(found: Experiment, respire: str) -> dict[str, Any]:
+    """One RESPIRE against the baselines."""
+    names = rivals(found.methods, respire)
+    return {
+        "without_adapter": board(found.table, names, adapter=False).to_dict("index"),
+        "with_adapter": board(found.table, names, adapter=True).to_dict("index"),
+        "other_sensor": sensor_board(found.table, names).to_dict("index"),
+        "t_test": {
+            "without_adapter": _tests(found.table, names, respire, adapter=False),
+            "with_adapter": _tests(found.table, names, respire, adapter=True),
+        },
+    }
+
+
+def _tests(table: pd.DataFrame, names: list[str], respire: str, adapter: bool) -> Mapping[str, Any]:
+    return {name: asdict(test) for name, test in against(table, names, respire, adapter).items()}
+
+
+def _corrected(request: Request, progress: Progress | None) -> Experiment | None:
+    """The same methods on the data put right, where there are such data."""
+    there = request.corrected or request.source / CORRECTED
+    if request.corrected is None and not there.is_dir():
+        return None
+    out = request.out / CORRECTED
+    return run(there, out, request.names, request.settings, jobs=request.jobs, progress=progress)

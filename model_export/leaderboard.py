@@ -1,0 +1,95 @@
+"""Who wins, by how much, and whether it is chance: pure functions of the results table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+import pandas as pd
+from scipy.stats import ttest_1samp
+
+from edge_agent.kernel import Array
+from model_export.cases import KINDS, TRANSFERS
+from model_export.methods import RESPIRE, RESPIRE_PAPER
+
+TIE = 0.005  # R² that read alike to two digits are a tie, and all of them win
+WORST = -1.0  # R² has no floor; below this a model is useless, and how useless must not decide a test
+
+CASE = ["sensor", "dataset", "target_sensor", "target_dataset", "kind", "scenario"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """A paired two-sided t-test over cases that both methods faced; `difference` is first - second."""
+
+    cases: int
+    difference: float
+    p: float
+
+
+def scores(table: pd.DataFrame, methods: Sequence[str], column: str = "r2") -> pd.DataFrame:
+    """One row a case, one column a method; only cases that all of them faced."""
+    wide = table[table["method"].isin(methods)].pivot(index=CASE, columns="method", values=column)
+    return wide.reindex(columns=list(methods)).dropna()
+
+
+def wins(wide: pd.DataFrame, tie: float = TIE) -> "pd.Series[int]":
+    """How often each method was best, or as good as the best.
+
+    >>> wins(pd.DataFrame({"RR": [0.9, 0.5], "DT": [0.899, 0.7]})).to_dict()
+    {'RR': 1, 'DT': 2}
+    """
+    return wide.ge(wide.max(axis=1) - tie, axis=0).sum()
+
+
+def rivals(methods: Sequence[str], respire: str) -> list[str]:
+    """One RESPIRE against the baselines, without its sister to share the wins with.
+
+    >>> rivals(["RR", "RESPIRE-paper", "RESPIRE"], "RESPIRE")
+    ['RR', 'RESPIRE']
+    """
+    return [name for name in methods if name == respire or name not in (RESPIRE, RESPIRE_PAPER)]
+
+
+def variants(methods: Sequence[str]) -> list[str]:
+    """The RESPIREs that took part."""
+    return [name for name in (RESPIRE, RESPIRE_PAPER) if name in methods]
+
+
+def board(table: pd.DataFrame, methods: Sequence[str], adapter: bool) -> pd.DataFrame:
+    """Wins of the source's own sensor for train, SS, SX, XS, XX, all transfers and all tests together."""
+    scenario = np.where(table["kind"] == "train", "S1", "S2" if adapter else "S1")
+    wide = scores(table[table["scenario"] == scenario], methods)
+    groups = {kind: (kind,) for kind in KINDS} | {"transfer": TRANSFERS, "total": KINDS[1:]}
+    kinds = wide.index.get_level_values("kind")
+    return pd.DataFrame({name: wins(wide[kinds.isin(group)]) for name, group in groups.items()})
+
+
+def sensor_board(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Wins on another sensor: as it is, with adapter alone, behind a map, behind a map with adapter."""
+    wide = scores(table, methods)
+    scenario = wide.index.get_level_values("scenario")
+    return pd.DataFrame({name: wins(wide[scenario == name]) for name in ("S3", "S3a", "S4", "S5")})
+
+
+def medians(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Median R² by method for every kind, without and with adapter."""
+    own = table[table["scenario"].isin(["S1", "S2"])]
+    kind = own["kind"].where(~own["adapter"], own["kind"] + " with adapter")
+    wide = own.pivot_table(index="method", columns=kind, values="r2", aggfunc="median")
+    return wide.reindex(list(methods))
+
+
+def paired(first: Array, second: Array) -> Paired:
+    """Whether two methods' R² over the same cases, cut off at -1, differ by more than chance."""
+    difference = np.maximum(first, WORST) - np.maximum(second, WORST)
+    if len(difference) < 2 or np.ptp(difference) == 0.0:
+        return Paired(len(difference), float(difference.mean()) if len(difference) else nan, nan)
+    return Paired(len(difference), float(difference.mean()), float(ttest_1samp(difference, 0.0).pvalue))
+
+
+def against(table: pd.DataFrame, methods: Sequence[str], best: str, adapter: bool) -> dict[str, Paired]:
+    """One method against each of the others over all transfers of the source's own sensor."""
+    moved = table["kind"].isin(TRANSFERS) & (table["scenario"] == ("S2" if adapter else "S1"))
+    wide = scores(table[moved], methods)
+    return {name: paired(wide[best].to_numpy(), wide[name].to_numpy()) for name in methods if name != best}

@@ -1,0 +1,105 @@
+"""An experiment on disk: one file a fit, written whole or not at all, so that a run can go on where it ended.
+
+OUT/experiment.json            the settings and the data that it was begun with
+OUT/fits/RR/5A2D_T-W.json      one method's fit to one train part, and all that was judged by it
+OUT/results.parquet, .csv      every case of every fit, one row each
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from edge_agent.errors import BadSettings, RespireError
+from model_export.catalogue import Member, Place
+
+Fit = Mapping[str, Any]  # parameters, details, seconds, rows, own: see experiment.fit_one
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One method to be fitted to one place's train part."""
+
+    method: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The files of one experiment."""
+
+    folder: Path
+
+    def begin(self, settings: Mapping[str, Any], members: Iterable[Member]) -> None:
+        """Take the folder for these settings and data, or refuse it if it was begun with others."""
+        now = {**settings, **{f"data {member.place}": digest(member) for member in members}}
+        path = self.folder / "experiment.json"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if path.exists():
+                _require_same(self.folder, json.loads(path.read_text()), now)
+            else:
+                write_whole(path, json.dumps(now, indent=1).encode())
+        except (OSError, ValueError) as error:
+            raise RespireError(f"{self.folder}: could not be used: {error}; name another --out") from error
+
+    def path(self, task: Task) -> Path:
+        """Where a task's fit is kept."""
+        return self.folder / "fits" / task.method / f"{task.place}.json"
+
+    def has(self, task: Task) -> bool:
+        """Whether the task is done."""
+        return self.path(task).exists()
+
+    def save(self, task: Task, fit: Fit) -> None:
+        """Keep a fit."""
+        path = self.path(task)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(fit).encode())
+
+    def load(self, task: Task) -> Fit:
+        """A fit that was kept."""
+        found: Fit = json.loads(self.path(task).read_text())
+        return found
+
+    def save_table(self, table: pd.DataFrame) -> None:
+        """Keep the results as Parquet, and as CSV for those who read with their eyes."""
+        aside = self.folder / ".results.part"
+        table.to_parquet(aside, index=False)
+        aside.replace(self.folder / "results.parquet")
+        write_whole(self.folder / "results.csv", table.to_csv(index=False, float_format="%.6g").encode())
+
+
+def digest(member: Member) -> str:
+    """What tells one recording's windows from another's."""
+    data = sha256(f"{member.gas} {member.train.unit} {member.train.channels}".encode())
+    for part in (member.train, member.test):
+        for values in (part.start_ms, part.inputs, part.auxiliary, part.target):
+            data.update(values.tobytes())
+    return data.hexdigest()[:16]
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """The file as it was or as it will be, whenever the power goes."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with aside.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    aside.replace(path)
+
+
+def _require_same(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    different = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+    if different:
+        name = different[0]
+        more = f" (and {len(different) - 1} more)" if different[1:] else ""
+        raise BadSettings(
+            f"{folder}: expected what it was begun with, {name} = {then.get(name, 'none')}, "
+            f"got {now.get(name, 'none')}{more}; name another --out"
+        )

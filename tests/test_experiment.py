@@ -1,0 +1,212 @@
+"""The evaluation as a whole: every case, an interrupted run that goes on, bad recordings set aside."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edge_agent.errors import BadSettings
+from model_export import adapt, transfer
+from model_export.cases import kind, trimmed_r2
+from model_export.catalogue import Place, collect
+from model_export.cli import main
+from model_export.experiment import Settings, run
+from model_export.methods import METHODS
+from model_export.metrics import r2
+from tests.recordings import saved, tidy
+
+WEEK_MS = 7 * 24 * 3_600_000
+METHODS_USED = ("RR", "RESPIRE")
+SETTINGS = Settings(trials=4)
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def colocation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two sensors at two sites in two seasons, side by side; each dataset's reference has its own zero."""
+    folder = tmp_path_factory.mktemp("colocation")
+    for number, dataset in enumerate(("T-W", "T-S", "C-W", "C-S")):
+        table = tidy(windows=120, seed=number, first_ms=WEEK_MS * (2800 + 4 * number))
+        table["reference"] += 0.3 * number
+        saved(table, folder / f"5A2D_{dataset}.csv")
+        saved(table.assign(op1=table["op1"] * 0.8 + 20.0), folder / f"5CB6_{dataset}.csv")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(colocation: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    out = tmp_path_factory.mktemp("out")
+    table = run(colocation, out, METHODS_USED, SETTINGS, jobs=2).table
+    pd.testing.assert_frame_equal(pd.read_parquet(out / "results.parquet"), table)
+    assert len(pd.read_csv(out / "results.csv")) == len(table)
+    return table
+
+
+def test_every_case_is_there_once(results: pd.DataFrame) -> None:
+    """8 train parts and 2 methods: itself, 4 datasets of the own sensor twice, 4 of the other four times."""
+    assert len(results) == 8 * 2 * (1 + 4 * 2 + 4 * 4)
+    counts = results.groupby(["kind", "scenario"]).size().unstack(fill_value=0)
+    assert counts.loc["train"].to_dict() == {"S1": 16, "S2": 0, "S3": 0, "S3a": 0, "S4": 0, "S5": 0}
+    for name in ("SS", "SX", "XS", "XX"):
+        assert counts.loc[name].tolist() == [16] * 6
+    assert not results.duplicated(
+        ["method", "sensor", "dataset", "target_sensor", "target_dataset", "kind", "scenario"]
+    ).any()
+    assert results["r2"].notna().all()
+
+
+def test_the_figures_are_those_of_the_parts_put_together_by_hand(
+    colocation: Path, results: pd.DataFrame
+) -> None:
+    """5A2D in T-W asked about 5CB6 in C-S, from the modules that the experiment is made of."""
+    members = {str(member.place): member for member in collect(colocation).members}
+    source, beside, target = members["5A2D_T-W"], members["5A2D_C-S"], members["5CB6_C-S"]
+    predict = METHODS["RR"](source.train, 4, 0).predict
+    matrix = transfer.learn(beside.train, target.train).matrix
+
+    def mapped(part: Any) -> Any:
+        return predict(transfer.apply(matrix, part.inputs), part.auxiliary)
+
+    gain, offset = adapt.learn(mapped(target.train), target.train.target)
+    expected = r2(target.test.target, gain * mapped(target.test) + offset)
+    case = results.query(
+        "method == 'RR' and sensor == '5A2D' and dataset == 'T-W' and target_sensor == '5CB6'"
+        " and target_dataset == 'C-S' and scenario == 'S5'"
+    )
+    assert case["kind"].tolist() == ["XX"]
+    assert case["r2"].tolist() == pytest.approx([expected], abs=1e-12)
+
+
+def test_the_adapter_undoes_a_shift_of_the_reference(results: pd.DataFrame) -> None:
+    """Each dataset's reference has its own zero here, so every transfer gains."""
+    moved = results[results["kind"].isin(["SX", "XS", "XX"]) & (results["method"] == "RESPIRE")]
+    medians = moved.groupby("scenario")["r2"].median()
+    assert medians["S2"] > medians["S1"] + 0.3
+    assert medians["S5"] > medians["S4"] + 0.3
+
+
+def test_a_transfer_map_makes_another_sensor_the_source(results: pd.DataFrame) -> None:
+    """The second sensor is a linear image of the first, so behind the map it is the first."""
+    same = results[(results["kind"] == "SS") & (results["method"] == "RR")]
+    own = same[same["scenario"] == "S1"].set_index(["sensor", "dataset"])["r2"]
+    behind = same[same["scenario"] == "S4"].set_index(["sensor", "dataset"])["r2"]
+    np.testing.assert_allclose(behind.sort_index(), own.sort_index(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("site", "season", "expected"), [("T", "W", "SS"), ("T", "S", "SX"), ("C", "W", "XS"), ("C", "S", "XX")]
+)
+def test_kinds_are_site_then_season(site: str, season: str, expected: str) -> None:
+    assert kind(Place("5A2D", "T", "W"), Place("5CB6", site, season)) == expected
+
+
+def test_leaving_out_the_worst_windows_undoes_what_outliers_cost() -> None:
+    """Without any left out it is R² itself."""
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=200)
+    estimate = reference + rng.normal(0, 0.1, 200)
+    estimate[:4] += 8.0
+    assert trimmed_r2(reference, estimate, 0.0) == pytest.approx(r2(reference, estimate))
+    assert r2(reference, estimate) < 0.0
+    assert trimmed_r2(reference, estimate, 0.05) > 0.95
+
+
+def test_results_do_not_depend_on_the_number_of_processes(
+    colocation: Path, results: pd.DataFrame, tmp_path: Path
+) -> None:
+    table = run(colocation, tmp_path / "out", METHODS_USED, SETTINGS, jobs=1).table
+    pd.testing.assert_frame_equal(table, results)
+
+
+def test_other_settings_and_other_data_are_noticed(colocation: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    run(data, tmp_path / "out", ["RR"], SETTINGS)
+    with pytest.raises(BadSettings, match=r"out: expected what it was begun with, trials = 4, got 5; name"):
+        run(data, tmp_path / "out", ["RR"], Settings(trials=5))
+    (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-S.csv").read_bytes())
+    with pytest.raises(BadSettings, match=r"data 5A2D_T-W = [0-9a-f]{16}, got [0-9a-f]{16}; name"):
+        run(data, tmp_path / "out", ["RR"], SETTINGS)
+
+
+def test_more_methods_may_be_added_to_a_run(colocation: Path, tmp_path: Path) -> None:
+    run(colocation, tmp_path / "out", ["RR"], SETTINGS, jobs=2)
+    more = run(colocation, tmp_path / "out", ["RR", "KNN"], SETTINGS, jobs=2)
+    assert (more.fitted, more.reused) == (8, 8)
+    assert set(more.table["method"]) == {"RR", "KNN"}
+
+
+def test_a_killed_run_goes_on_and_repeats_nothing(
+    colocation: Path, results: pd.DataFrame, tmp_path: Path
+) -> None:
+    """SIGKILL after some fits; what was kept is neither lost nor made again, and no worker lives on."""
+    out = tmp_path / "out"
+    line = ["experiment", str(colocation), "--out", str(out), "--methods", ",".join(METHODS_USED)]
+    program = [sys.executable, "-m", "model_export", *line, "--trials", "4", "--jobs", "1"]
+    victim = subprocess.Popen(
+        program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    _wait(lambda: len(_fits(out)) >= 3)
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+    _wait(lambda: not _alive(victim.pid))
+    kept = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in _fits(out)}
+    assert 3 <= len(kept) < 16
+    resumed = run(colocation, out, METHODS_USED, SETTINGS, jobs=2)
+    assert (resumed.fitted, resumed.reused) == (16 - len(kept), len(kept))
+    assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in kept} == kept
+    pd.testing.assert_frame_equal(resumed.table, results)
+
+
+def _fits(out: Path) -> list[Path]:
+    return [path for path in out.glob("fits/*/*.json") if not path.name.startswith(".")]
+
+
+def _wait(condition: Any) -> None:
+    until = time.monotonic() + 120.0
+    while not condition():
+        assert time.monotonic() < until, "waited two minutes"
+        time.sleep(0.02)
+
+
+def _alive(group: int) -> bool:
+    """Whether any process of the group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_one_unreadable_recording_is_told_and_the_rest_is_run(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
+        (tmp_path / name).write_bytes((colocation / name).read_bytes())
+    (tmp_path / "5A2D_C-W.parquet").write_bytes(b"not Parquet")
+    out = str(tmp_path / "out")
+    assert main(["experiment", str(tmp_path), "--out", out, "--methods", "RR"]) == 0
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert (told["recordings"], told["fitted"]) == (2, 2)
+    assert [one["name"] for one in told["skipped"]] == ["5A2D_C-W"]
+    assert "skipped 5A2D_C-W: 5A2D_C-W.parquet: expected Parquet" in said.err
+
+
+def test_an_unknown_method_is_an_error_before_any_work(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["experiment", str(colocation), "--out", str(tmp_path / "out"), "--methods", "SVM"]
+    assert main(line) == 1
+    expected = "DT,GBDT,KNN,KRR,MLP,RR,RESPIRE-paper,RESPIRE"
+    assert capsys.readouterr().err == f"model-export: --methods: expected some of {expected}, got SVM\n"
+    assert not (tmp_path / "out").exists()
