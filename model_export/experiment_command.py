@@ -7,10 +7,14 @@ from typing import Any
 
 import pandas as pd
 
+from model_export import experiment_report
 from model_export.console import Done
 from model_export.experiment import QUICK_SENSORS, QUICK_TRIALS, Experiment, Progress, Settings, run
 from model_export.leaderboard import against, board, medians, rivals, sensor_board, variants
+from model_export.ledger import write_whole
 from model_export.methods import QUICK, chosen
+from model_export.plots import png
+from model_export.webpage import Section, page
 
 CORRECTED = "corrected"  # a folder of this name inside the data is taken for the data put right
 
@@ -47,9 +51,28 @@ def experiment(request: Request, progress: Progress | None = None) -> Done:
         request.source, request.out, request.names, request.settings, jobs=request.jobs, progress=progress
     )
     corrected = _corrected(request, progress)
-    skipped = found.collection.skipped
-    words = tuple(f"skipped {one.name}: {one.reason}" for one in skipped)
-    return Done(summary(found) | {"corrected": corrected is not None}, words)
+    words = tuple(f"skipped {one.name}: {one.reason}" for one in found.collection.skipped)
+    figures = summary(found) | {"corrected": corrected is not None}
+    return Done(figures | {"report": str(write_report(found, corrected, figures))}, words)
+
+
+def write_report(found: Experiment, corrected: Experiment | None, figures: Mapping[str, Any]) -> Path:
+    """The page, and beside it every picture for those who write."""
+    parts = experiment_report.sections(found, corrected)
+    folder, path = found.ledger.folder / "figures", found.ledger.folder / "report.html"
+    folder.mkdir(exist_ok=True)
+    for picture in (picture for part in parts for picture in part.pictures):
+        write_whole(folder / f"{picture.name}.png", png(picture.figure))
+    tiles = [(name, str(figures[name])) for name in ("recordings", "fitted", "reused")]
+    tiles += [("sensors", str(len(figures["sensors"]))), ("methods", str(len(figures["methods"])))]
+    tiles += [("cases", str(len(found.table))), ("skipped", str(len(figures["skipped"])))]
+    parts += [Section("Skipped", tables=[_skipped(found)])] if figures["skipped"] else []
+    write_whole(path, page("RESPIRE against the baselines", tiles, parts).encode())
+    return path
+
+
+def _skipped(found: Experiment) -> list[list[str]]:
+    return [["recording", "reason"], *([one.name, one.reason] for one in found.collection.skipped)]
 
 
 def summary(found: Experiment) -> dict[str, Any]:

@@ -24,6 +24,8 @@ class Paired:
 
     cases: int
     difference: float
+    low: float  # of its 95 % confidence interval
+    high: float
     p: float
 
 
@@ -83,9 +85,12 @@ def medians(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
 def paired(first: Array, second: Array) -> Paired:
     """Whether two methods' R² over the same cases, cut off at -1, differ by more than chance."""
     difference = np.maximum(first, WORST) - np.maximum(second, WORST)
+    mean = float(difference.mean()) if len(difference) else nan
     if len(difference) < 2 or np.ptp(difference) == 0.0:
-        return Paired(len(difference), float(difference.mean()) if len(difference) else nan, nan)
-    return Paired(len(difference), float(difference.mean()), float(ttest_1samp(difference, 0.0).pvalue))
+        return Paired(len(difference), mean, nan, nan, nan)
+    test = ttest_1samp(difference, 0.0)
+    between = test.confidence_interval(0.95)
+    return Paired(len(difference), mean, float(between.low), float(between.high), float(test.pvalue))
 
 
 def against(table: pd.DataFrame, methods: Sequence[str], best: str, adapter: bool) -> dict[str, Paired]:

@@ -20,7 +20,7 @@ from model_export.size_curve import SizePoint
 
 # Okabe and Ito's palette, chosen to be told apart with any kind of colour vision.
 BLUE, ORANGE, VERMILLION, GREEN, INK = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#222222"
-GREY, PALE, SAND = "#8a8a8a", "#f0f0f0", "#fbeecb"
+GREY, PALE, SAND, SKY = "#8a8a8a", "#f0f0f0", "#fbeecb", "#56B4E9"
 WIDTH = 4.8  # inches: at a phone's 360 px the smallest text is still 9 px high
 STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -51,32 +51,30 @@ def png(figure: Figure, dpi: int = 200) -> bytes:
 @rc_context(STYLE)
 def timeline(model: Model, dataset: Dataset, n_train: int, outliers: NDArray[np.bool_], title: str) -> Figure:
     """Estimate and reference over time; the part after n_train is the test."""
-    figure, axes = _figure(3.0, title)
+    figure, axes = single(3.0, title)
     estimate = model.predict(dataset.inputs, dataset.auxiliary)
-    times, reference, curve = _with_gaps(dataset.start_ms, dataset.target, estimate)
+    times, reference, curve = with_gaps(dataset.start_ms, dataset.target, estimate)
     if model.interval:
         half = model.interval.half_width
         label = f"{model.interval.level:.0%} interval"
         axes.fill_between(times, curve - half, curve + half, color=BLUE, alpha=0.2, lw=0, label=label)
     axes.plot(times, reference, color=INK, lw=0.9, label="reference")
     axes.plot(times, curve, color=BLUE, lw=0.9, label="estimate")
-    _mark_outliers(axes, _times(dataset.start_ms[:n_train]), dataset.target[:n_train], outliers)
+    _mark_outliers(axes, times_of(dataset.start_ms[:n_train]), dataset.target[:n_train], outliers)
     if n_train < len(dataset):
-        end = _times(dataset.start_ms[-1:] + WINDOW_MS)[0]
-        first = _times(dataset.start_ms[n_train:])[0]
+        end = times_of(dataset.start_ms[-1:] + WINDOW_MS)[0]
+        first = times_of(dataset.start_ms[n_train:])[0]
         axes.axvspan(first, end, color=SAND, lw=0, zorder=0, label="test")
-    locator: Any = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    date_axis(axes)
     axes.set(ylabel=_gas(model), xlabel="time (UTC)")
-    _legend_below(figure, axes)
+    legend_below(figure, axes)
     return figure
 
 
 @rc_context(STYLE)
 def scatter(model: Model, dataset: Dataset, n_train: int, outliers: NDArray[np.bool_], title: str) -> Figure:
     """Estimate against reference, with the line where both agree."""
-    figure, axes = _figure(4.7, title)
+    figure, axes = single(4.7, title)
     estimate, reference = model.predict(dataset.inputs, dataset.auxiliary), dataset.target
     axes.scatter(reference[:n_train], estimate[:n_train], s=7, color=GREY, alpha=0.5, lw=0, label="train")
     axes.scatter(reference[n_train:], estimate[n_train:], s=9, color=BLUE, alpha=0.7, lw=0, label="test")
@@ -87,14 +85,14 @@ def scatter(model: Model, dataset: Dataset, n_train: int, outliers: NDArray[np.b
     axes.plot(span, span, color=INK, lw=0.8, ls="--", label="1:1")
     axes.set(xlim=span, ylim=span, aspect="equal")
     axes.set(xlabel=f"reference {_gas(model)}", ylabel=f"estimated {_gas(model)}")
-    _legend_below(figure, axes)
+    legend_below(figure, axes)
     return figure
 
 
 @rc_context(STYLE)
 def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure:
     """What the model gets wrong at each temperature."""
-    figure, axes = _figure(3.2, title)
+    figure, axes = single(3.2, title)
     error = model.predict(dataset.inputs, dataset.auxiliary) - dataset.target
     axes.axhline(0.0, color=INK, lw=0.8)
     train, test = slice(n_train), slice(n_train, None)
@@ -108,7 +106,7 @@ def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figur
                 side * model.interval.half_width, color=GREEN, lw=1.0, ls="--", label=_level(model, side)
             )
     axes.set(xlabel="temperature (°C)", ylabel=f"estimate - reference ({model.unit})")
-    _legend_below(figure, axes)
+    legend_below(figure, axes)
     return figure
 
 
@@ -119,7 +117,7 @@ def weights(model: Model, title: str) -> Figure:
     found = density(model)
     rows = len(names) + (found is not None)
     heights = [2.0] * len(names) + [1.0] * (found is not None)
-    figure = _blank(0.9 + 1.25 * len(names), title)
+    figure = blank(0.9 + 1.25 * len(names), title)
     panels = np.atleast_1d(figure.subplots(rows, sharex=True, height_ratios=heights))
     low, high = _temperatures(model)
     grid = np.linspace(low - 0.08 * (high - low), high + 0.08 * (high - low), 400)
@@ -145,7 +143,7 @@ def compression(
     curves: Mapping[str, Sequence[SizePoint]], full: float, chosen: int | None, title: str
 ) -> Figure:
     """R² on the train part against the number of support vectors, for each method."""
-    figure, axes = _figure(3.2, title)
+    figure, axes = single(3.2, title)
     styles = zip(curves.items(), (BLUE, ORANGE), ("o-", "s--"), strict=False)
     for (method, points), colour, style in styles:
         sizes, r2 = [point.size for point in points], [point.r2_train for point in points]
@@ -160,22 +158,32 @@ def compression(
     reached = [full, *(point.r2_train for points in curves.values() for point in points)]
     axes.set_ylim(max(min(reached), full - 0.1) - 0.004, max(reached) + 0.004)
     axes.set(xlabel="support vectors (above), kB of bundle (below)", ylabel="R² on the train part")
-    _legend_below(figure, axes)
+    legend_below(figure, axes)
     return figure
 
 
-def _figure(height: float, title: str) -> tuple[Figure, Axes]:
-    figure = _blank(height, title)
+def single(height: float, title: str) -> tuple[Figure, Axes]:
+    """A figure of one panel, a phone wide."""
+    figure = blank(height, title)
     return figure, figure.subplots()
 
 
-def _blank(height: float, title: str) -> Figure:
+def blank(height: float, title: str) -> Figure:
+    """A figure without panels yet."""
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     figure.suptitle(title, x=0.02, horizontalalignment="left")
     return figure
 
 
-def _legend_below(figure: Figure, axes: Axes) -> None:
+def date_axis(axes: Axes) -> None:
+    """Few dates, each as short as its neighbours allow."""
+    locator: Any = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+
+
+def legend_below(figure: Figure, axes: Axes) -> None:
+    """One line of legend under everything."""
     handles, labels = axes.get_legend_handles_labels()
     options = {"ncols": len(labels), "handlelength": 1.4, "columnspacing": 1.0}
     figure.legend(handles, labels, loc="outside lower center", **options)
@@ -194,17 +202,18 @@ def _level(model: Model, side: float) -> str:
     return f"{model.interval.level:.0%} interval" if model.interval and side > 0.0 else ""
 
 
-def _times(at_ms: NDArray[np.int64]) -> NDArray[np.datetime64]:
+def times_of(at_ms: NDArray[np.int64]) -> NDArray[np.datetime64]:
+    """Event time as matplotlib takes it."""
     return at_ms.astype("datetime64[ms]")
 
 
-def _with_gaps(
+def with_gaps(
     start_ms: NDArray[np.int64], reference: Array, estimate: Array
 ) -> tuple[NDArray[np.datetime64], Array, Array]:
     """NaN after each window that has no successor, so that a line does not cross an outage."""
     after = np.flatnonzero(np.diff(start_ms) > 4 * WINDOW_MS) + 1
     times = np.insert(start_ms, after, start_ms[after - 1] + WINDOW_MS)
-    return _times(times), np.insert(reference, after, np.nan), np.insert(estimate, after, np.nan)
+    return times_of(times), np.insert(reference, after, np.nan), np.insert(estimate, after, np.nan)
 
 
 def _running_median(x: Array, y: Array) -> tuple[Array, Array]:
