@@ -28,6 +28,7 @@ app = typer.Typer(
     "Add --debug to any command to see where a failure came from.",
 )
 app.command()(experiment_cli.experiment)
+app.command()(experiment_cli.breakdown)
 app.command("simulate")(simulate_cli.command)
 
 

@@ -1,12 +1,14 @@
-"""`model-export experiment`: the paper's evaluation on a network of one's own."""
+"""`model-export experiment` and `breakdown`: the paper's evaluation and its theorem, to be seen."""
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from model_export.console import long_bar, tell
+
+FEWEST = 50  # windows: log log N must be well above 0
 
 Source = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of SENSOR_SITE-SEASON.csv files, or a manifest.")
@@ -51,4 +53,32 @@ def experiment(
     )
     with long_bar("fitting") as progress:
         done = experiment_command.experiment(request, progress)
+    tell(done)
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    words = text.split(",")
+    if not all(word.strip().isdecimal() and int(word) >= FEWEST for word in words):
+        raise typer.BadParameter(f"expected numbers from {FEWEST} such as 100,1000, got {text!r}")
+    return tuple(sorted({int(word) for word in words}))
+
+
+def breakdown(
+    *,
+    sizes: Annotated[
+        Any, typer.Option(parser=_counts, metavar="N,…", help="Numbers of windows.")
+    ] = "100,200,500,1000,2000,5000",
+    seeds: Annotated[int, typer.Option(min=1, help="Worlds of each size.")] = 5,
+    plot: Annotated[Path | None, typer.Option(help="Write a PNG.")] = None,
+) -> None:
+    """Show by simulation how many adversarial outliers the fit survives.
+
+    \b
+    model-export breakdown --plot breakdown.png
+    model-export breakdown --sizes 100,200 --seeds 2
+    """
+    from model_export import experiment_command  # noqa: PLC0415 - as above
+
+    with long_bar("simulating") as progress:
+        done = experiment_command.breakdown(sizes, seeds, plot, progress)
     tell(done)

@@ -1,13 +1,15 @@
-"""The work behind `model-export experiment`: run, count the wins, draw, and sum up."""
+"""The work behind `model-export experiment` and `breakdown`: run, draw, and sum up."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from model_export import experiment_report
+from edge_agent.errors import RespireError
+from model_export import breakdown as theorem
+from model_export import breakdown_plot, experiment_report
 from model_export.console import Done
 from model_export.experiment import QUICK_SENSORS, QUICK_TRIALS, Experiment, Progress, Settings, run
 from model_export.leaderboard import against, board, medians, rivals, sensor_board, variants
@@ -73,6 +75,26 @@ def write_report(found: Experiment, corrected: Experiment | None, figures: Mappi
 
 def _skipped(found: Experiment) -> list[list[str]]:
     return [["recording", "reason"], *([one.name, one.reason] for one in found.collection.skipped)]
+
+
+def breakdown(sizes: Sequence[int], seeds: int, plot: Path | None, progress: Progress | None = None) -> Done:
+    """The theorem by simulation, beside k = sqrt(N)."""
+    if plot and not plot.parent.is_dir():
+        raise RespireError(f"{plot}: expected a folder {plot.parent}, got none; make it first")
+    points = theorem.sweep(sizes, seeds=seeds, progress=progress)
+    limits = theorem.limits(points)
+    if plot:
+        title = "How many outliers it takes to break the fit"
+        write_whole(plot, png(breakdown_plot.breakdown(points, limits, title)))
+    figures = {
+        "bandwidth": theorem.BANDWIDTH,
+        "tolerance": theorem.TOLERANCE,
+        "seeds": seeds,
+        "breakdown": [asdict(limit) for limit in limits],
+        "exponents": theorem.slopes(limits),
+        "points": [asdict(point) for point in points],
+    }
+    return Done(figures)
 
 
 def summary(found: Experiment) -> dict[str, Any]:

@@ -23,7 +23,7 @@ PROMISED = (
     *("n_train", "n_test", "r2_train", "r2_test", "rmse_test", "support", "bytes"),
     *("alpha", "eta", "lambda", "length_scale", "outliers", "seconds"),
 )
-COMMANDS = ("fit", "evaluate", "adapt", "transfer", "compress", "inspect", "experiment")
+COMMANDS = ("fit", "evaluate", "adapt", "transfer", "compress", "inspect", "experiment", "breakdown")
 
 
 @pytest.fixture(scope="module")
