@@ -74,8 +74,7 @@ def breakdown(
     """Show by simulation how many adversarial outliers the fit survives.
 
     \b
-    model-export breakdown --plot breakdown.png
-    model-export breakdown --sizes 100,200 --seeds 2
+    model-export breakdown --sizes 100,200,500 --seeds 1 --plot breakdown.png
     """
     from model_export import experiment_command  # noqa: PLC0415 - as above
 

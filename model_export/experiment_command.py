@@ -64,7 +64,7 @@ def write_report(found: Experiment, corrected: Experiment | None, figures: Mappi
     folder, path = found.ledger.folder / "figures", found.ledger.folder / "report.html"
     folder.mkdir(exist_ok=True)
     for picture in (picture for part in parts for picture in part.pictures):
-        write_whole(folder / f"{picture.name}.png", png(picture.figure))
+        write_whole(folder / f"{picture.name}.png", picture.png)
     tiles = [(name, str(figures[name])) for name in ("recordings", "fitted", "reused")]
     tiles += [("sensors", str(len(figures["sensors"]))), ("methods", str(len(figures["methods"])))]
     tiles += [("cases", str(len(found.table))), ("skipped", str(len(figures["skipped"])))]

@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 
 from matplotlib.figure import Figure
@@ -10,13 +11,18 @@ from matplotlib.figure import Figure
 from model_export.plots import png
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Picture:
     """A figure, and what it shows in words; its name is for those who keep it apart from the page."""
 
     figure: Figure
     caption: str
     name: str = ""
+
+    @cached_property
+    def png(self) -> bytes:
+        """The figure as a PNG file, drawn once."""
+        return png(self.figure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ def _tile(name: str, value: str) -> str:
 
 
 def _picture(picture: Picture) -> str:
-    data, caption = b64encode(png(picture.figure)).decode(), escape(picture.caption)
+    data, caption = b64encode(picture.png).decode(), escape(picture.caption)
     return (
         f'<figure><img alt="{caption}" src="data:image/png;base64,{data}">'
         f"<figcaption>{caption}</figcaption></figure>"
@@ -88,7 +94,7 @@ figcaption { padding: .6rem .8rem }
 .scroll { overflow-x: auto; margin-bottom: 1rem }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { text-align: left; font-weight: normal; padding: .2rem .9rem .2rem 0; vertical-align: top;
-         border-bottom: 1px solid var(--line); white-space: nowrap }
+         border-bottom: 1px solid var(--line); overflow-wrap: anywhere }
 th { color: var(--soft) }
 """
 

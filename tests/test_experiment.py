@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from model_export.cli import main
 from model_export.experiment import Settings, run
 from model_export.methods import METHODS
 from model_export.metrics import r2
+from model_export.network_csv import write_network
+from model_export.simulate import simulate
 from tests.recordings import saved, tidy
 
 WEEK_MS = 7 * 24 * 3_600_000
@@ -210,3 +213,53 @@ def test_an_unknown_method_is_an_error_before_any_work(
     expected = "DT,GBDT,KNN,KRR,MLP,RR,RESPIRE-paper,RESPIRE"
     assert capsys.readouterr().err == f"model-export: --methods: expected some of {expected}, got SVM\n"
     assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """`experiment --quick` on a part of the simulated network, with 5092 put right in a folder apart."""
+    data, out = tmp_path_factory.mktemp("network"), tmp_path_factory.mktemp("quick")
+    places = {"sensors": ("5092", "5A2D"), "datasets": ("B-W", "B-S", "C-W", "C-S")}
+    list(write_network(simulate(1, **places), data))
+    list(write_network(simulate(1, swapped=(), **{**places, "sensors": ("5092",)}), data / "corrected"))
+    program = [sys.executable, "-m", "model_export", "experiment", str(data), "--out", str(out), "--quick"]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "fitting: 100%" in done.stderr
+    return out, json.loads(done.stdout)
+
+
+def test_quick_runs_two_sensors_and_three_methods(quick: tuple[Path, dict[str, Any]]) -> None:
+    _, told = quick
+    assert (told["sensors"], told["methods"]) == (["5092", "5A2D"], ["KRR", "RR", "RESPIRE"])
+    assert (told["recordings"], told["fitted"], told["skipped"]) == (8, 24, [])
+    wins = told["wins"]["RESPIRE"]["with_adapter"]
+    assert all(counts["total"] == counts["SS"] + counts["transfer"] for counts in wins.values())
+    assert sum(counts["transfer"] for counts in wins.values()) >= 8 * 3, "every case has a winner"
+
+
+def test_the_takeaways_of_a_quick_run(quick: tuple[Path, dict[str, Any]]) -> None:
+    """With margins: transfers cost, the adapter wins it back, correcting the swap lifts every method."""
+    before, after = (pd.read_parquet(out / "results.parquet") for out in (quick[0], quick[0] / "corrected"))
+    sound = before[before["sensor"] == "5A2D"].pivot_table("r2", "kind", "scenario", aggfunc="median")
+    assert sound["S1"]["train"] > sound["S1"]["XX"] + 0.05
+    assert sound["S2"]["XX"] > sound["S1"]["XX"] + 0.05
+    moved = "sensor == '5092' and scenario == 'S2' and kind in ('SX', 'XS', 'XX')"
+    swapped, put_right = (table.query(moved).groupby("method")["r2"].median() for table in (before, after))
+    assert (put_right > swapped + 0.2).all()
+
+
+def test_the_page_needs_nothing_else(quick: tuple[Path, dict[str, Any]]) -> None:
+    """All pictures are inside; each is a PNG beside it too."""
+    out, told = quick
+    text = Path(told["report"]).read_text()
+    sources = re.findall(r'(?:src|href)="([^"]{0,30})', text)
+    assert sources
+    assert all(source.startswith("data:image/png;base64,") for source in sources)
+    names = {path.stem for path in (out / "figures").iterdir()}
+    assert names >= {
+        *("wins-home", "wins-with-adapter", "wins-without-adapter", "wins-sensors", "t-tests", "series"),
+        *("r2-with-adapter", "datasets-with-adapter", "robust-r2", "scenarios", "sensors", "weights"),
+        *("compression", "before-after", "weights-before-after"),
+    }
+    assert len(sources) == len(names)
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in (out / "figures").iterdir())
