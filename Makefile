@@ -1,13 +1,14 @@
 # make test    everything that must hold, in its own .venv (needs only Python >= 3.11 and make)
 # make check   ruff and mypy
 # make bench   the benchmarks, side by side in one run
+# make experiment  the paper's evaluation on the simulated network, and its takeaways as assertions (long)
 # make demo    a simulated van, its agent and a live dashboard, until Ctrl-C (or SECONDS=60)
 
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: test check bench demo clean
+.PHONY: test check bench demo experiment clean
 
 test: .venv/installed
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST)
@@ -22,6 +23,9 @@ bench: .venv/installed
 
 demo: .venv/installed
 	@$(BIN)/python deploy/demo.py $(if $(SECONDS),--seconds $(SECONDS))
+
+experiment: .venv/installed
+	$(BIN)/python -m tests.bench.takeaways build/experiment
 
 .venv/installed: pyproject.toml constraints.txt
 	@echo "making .venv" >&2

@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from edge_agent.errors import RespireError
 from model_export import breakdown as theorem
 from model_export import breakdown_plot, experiment_report
 from model_export.console import Done
@@ -62,7 +61,6 @@ def write_report(found: Experiment, corrected: Experiment | None, figures: Mappi
     """The page, and beside it every picture for those who write."""
     parts = experiment_report.sections(found, corrected)
     folder, path = found.ledger.folder / "figures", found.ledger.folder / "report.html"
-    folder.mkdir(exist_ok=True)
     for picture in (picture for part in parts for picture in part.pictures):
         write_whole(folder / f"{picture.name}.png", picture.png)
     tiles = [(name, str(figures[name])) for name in ("recordings", "fitted", "reused")]
@@ -79,8 +77,6 @@ def _skipped(found: Experiment) -> list[list[str]]:
 
 def breakdown(sizes: Sequence[int], seeds: int, plot: Path | None, progress: Progress | None = None) -> Done:
     """The theorem by simulation, beside k = sqrt(N)."""
-    if plot and not plot.parent.is_dir():
-        raise RespireError(f"{plot}: expected a folder {plot.parent}, got none; make it first")
     points = theorem.sweep(sizes, seeds=seeds, progress=progress)
     limits = theorem.limits(points)
     if plot:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +40,14 @@ class Ledger:
         """Take the folder for these settings and data, or refuse it if it was begun with others."""
         now = {**settings, **{f"data {member.place}": digest(member) for member in members}}
         path = self.folder / "experiment.json"
+        if not path.exists():
+            write_whole(path, json.dumps(now, indent=1).encode())
+            return
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if path.exists():
-                _require_same(self.folder, json.loads(path.read_text()), now)
-            else:
-                write_whole(path, json.dumps(now, indent=1).encode())
+            then = json.loads(path.read_text())
         except (OSError, ValueError) as error:
-            raise RespireError(f"{self.folder}: could not be used: {error}; name another --out") from error
+            raise RespireError(f"{path}: could not be read: {error}; name another --out") from error
+        _require_same(self.folder, then, now)
 
     def path(self, task: Task) -> Path:
         """Where a task's fit is kept."""
@@ -58,9 +59,7 @@ class Ledger:
 
     def save(self, task: Task, fit: Fit) -> None:
         """Keep a fit."""
-        path = self.path(task)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(fit).encode())
+        write_whole(self.path(task), json.dumps(fit).encode())
 
     def load(self, task: Task) -> Fit:
         """A fit that was kept."""
@@ -69,9 +68,9 @@ class Ledger:
 
     def save_table(self, table: pd.DataFrame) -> None:
         """Keep the results as Parquet, and as CSV for those who read with their eyes."""
-        aside = self.folder / ".results.part"
-        table.to_parquet(aside, index=False)
-        aside.replace(self.folder / "results.parquet")
+        columns = BytesIO()
+        table.to_parquet(columns, index=False)
+        write_whole(self.folder / "results.parquet", columns.getvalue())
         write_whole(self.folder / "results.csv", table.to_csv(index=False, float_format="%.6g").encode())
 
 
@@ -85,13 +84,17 @@ def digest(member: Member) -> str:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """The file as it was or as it will be, whenever the power goes."""
+    """The file as it was or as it will be, whenever the power goes; its folder is made."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with aside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with aside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except OSError as error:
+        raise RespireError(f"{path}: could not be written: {error.strerror or error}") from error
 
 
 def _require_same(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:

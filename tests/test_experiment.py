@@ -263,3 +263,12 @@ def test_the_page_needs_nothing_else(quick: tuple[Path, dict[str, Any]]) -> None
     }
     assert len(sources) == len(names)
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in (out / "figures").iterdir())
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main(["experiment", str(colocation), "--out", str(tmp_path / "file"), "--methods", "RR"]) == 1
+    expected = f"model-export: {tmp_path}/file/experiment.json: could not be written: File exists\n"
+    assert capsys.readouterr().err == expected
