@@ -53,6 +53,15 @@ def test_swapped_electrodes_do_not_hide_a_wrong_clock() -> None:
     assert clock.offset(scanned(swapped(late(colocation(), 60)))) == 60
 
 
+@pytest.mark.parametrize("columns", [("op1", "op2"), ("reference",), ("temperature",)], ids=str)
+def test_a_constant_says_nothing_about_clocks(columns: tuple[str, ...]) -> None:
+    """Every lag is as good as any other."""
+    flat = colocation(days=4.0)
+    for column in columns:
+        flat.series[column].values[:] = 3.0
+    assert clock.offset(scanned(flat)) == 0
+
+
 def test_a_recording_too_short_to_scan_has_no_offset() -> None:
     assert clock.offset(None) == 0
     assert clock.examine(None, "5A2D", "T-W") == []

@@ -6,8 +6,8 @@ import numpy as np
 
 from edge_agent.windows import MINUTE_MS
 from model_export.doctor.finding import Finding
-from model_export.doctor.lag import Scan
-from model_export.doctor.resample import interval
+from model_export.doctor.lag import Scan, explained
+from model_export.doctor.resample import interval, least
 from model_export.tables import REFERENCE, Recording, Series
 
 LEVEL = 0.99
@@ -23,12 +23,15 @@ _CAUSES = (
 def offset(scan: Scan | None) -> int:
     """The minutes by which the reference's stamps must be moved later; 0 unless that is certain.
 
-    The whole interval of the block bootstrap must lie beyond the tolerance on one side, and be narrow.
+    The whole interval of the block bootstrap must lie beyond the tolerance on one side and be narrow, and
+    the move must explain more than nothing.
     """
     if scan is None:
         return 0
     low, high = interval(scan.best.astype(float), LEVEL)
-    certain = (low >= TOLERANCE or high <= -TOLERANCE) and high - low <= WIDEST
+    beyond = low >= TOLERANCE or high <= -TOLERANCE
+    gain = explained(scan.at_best)[:, 0] - explained(scan.as_stamped)[:, 0]
+    certain = beyond and high - low <= WIDEST and least(gain, LEVEL) > 0.0
     return int(scan.best[0]) if certain else 0
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
 from edge_agent.kernel import Array
@@ -12,6 +13,7 @@ from model_export.tables import REFERENCE, TEMPERATURE, Recording, Series
 
 SLOW_MINUTES = 240  # what changes over more than these belongs to the day and the weather
 CLIP = 5.0  # robust standard deviations; a spike keeps its place in time, not its weight
+SILENCE = 2 * 1440  # minutes; longer than any lag that is sought
 LEAST_SHARE = 0.25  # of the minutes around, for a mean to be one
 
 
@@ -22,7 +24,6 @@ class Minutes:
     The reference stands at the first of the `every` minutes it is the mean of.
     """
 
-    first_ms: int
     every: int
     channels: Array  # (d, n)
     temperature: Array  # (n,)
@@ -30,19 +31,23 @@ class Minutes:
 
 
 def on_minutes(recording: Recording, stamp: Stamp = "auto") -> Minutes:
-    """The recording with several values of one minute averaged."""
-    series = recording.series
+    """The recording with several values of one minute averaged, and long silences cut short."""
+    series = dict(recording.series)
     every = cadence_minutes(series[REFERENCE])
-    first = min(int(one.at_ms[0]) for one in series.values()) // MINUTE_MS - every
-    last = max(int(one.at_ms[-1]) for one in series.values()) // MINUTE_MS
-    count = last - first + 1
-    back = every if stamp == "end" else 0
+    if stamp == "end":
+        earlier = series[REFERENCE].at_ms - every * MINUTE_MS
+        series[REFERENCE] = Series(earlier, series[REFERENCE].values)
+    seen = np.unique(np.concatenate([one.at_ms // MINUTE_MS for one in series.values()]))
+    places = _places(seen)
+    columns = {
+        name: _spread(one, places[np.searchsorted(seen, one.at_ms // MINUTE_MS)], int(places[-1]) + 1)
+        for name, one in series.items()
+    }
     return Minutes(
-        first_ms=first * MINUTE_MS,
-        every=every,
-        channels=np.array([_spread(series[name], first, count) for name in recording.channels]),
-        temperature=_spread(series[TEMPERATURE], first, count),
-        reference=_spread(series[REFERENCE], first + back, count),
+        every,
+        np.array([columns[name] for name in recording.channels]),
+        columns[TEMPERATURE],
+        columns[REFERENCE],
     )
 
 
@@ -56,7 +61,6 @@ def fast(minutes: Minutes) -> Minutes:
     channels = [_quick(_ahead(values, minutes.every)) for values in minutes.channels]
     held = minutes.reference - slow(_held(minutes.reference, minutes.every))
     return Minutes(
-        minutes.first_ms,
         minutes.every,
         np.array([without(values, temperature) for values in channels]),
         temperature,
@@ -96,12 +100,21 @@ def _quick(values: Array) -> Array:
     return clipped(values - slow(values))
 
 
-def _spread(series: Series, first: int, count: int) -> Array:
-    """(count,) minutes from `first` on, each the mean of its values; what lies outside is left out."""
-    places = series.at_ms // MINUTE_MS - first
-    inside = (places >= 0) & (places < count)
-    totals = np.bincount(places[inside], weights=series.values[inside], minlength=count)
-    counts = np.bincount(places[inside], minlength=count)
+def _places(minutes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where sorted minutes stand on the grid: the first at 0, and no silence longer than SILENCE.
+
+    One row stamped 1970 by a clock that was never set would make the grid half a century long otherwise.
+
+    >>> _places(np.array([5, 6, 10_000])).tolist()
+    [0, 1, 2881]
+    """
+    return np.concatenate([[0], np.cumsum(np.minimum(np.diff(minutes), SILENCE))])
+
+
+def _spread(series: Series, places: NDArray[np.int64], count: int) -> Array:
+    """(count,) minutes, each the mean of its values."""
+    totals = np.bincount(places, weights=series.values, minlength=count)
+    counts = np.bincount(places, minlength=count)
     return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
 
 
