@@ -42,10 +42,12 @@ class Comparison:
 
     @property
     def apart(self) -> bool:
-        """Whether a channel lies where no sister's would."""
-        return any(
-            not low <= level <= high for level, (low, high) in zip(self.levels, self.expected, strict=True)
-        )
+        """Whether a channel lies where no sister's would.
+
+        The first channel of several does not count: the gas moves it, and a dead cell's lies low.
+        """
+        compared = list(zip(self.levels, self.expected, strict=True))
+        return any(not low <= level <= high for level, (low, high) in compared[1:] or compared)
 
 
 def examine(cases: Sequence[Case]) -> list[Finding]:
@@ -56,10 +58,10 @@ def examine(cases: Sequence[Case]) -> list[Finding]:
         suspects, leaders = _divided(group)
         for case in (*suspects, *leaders):
             met[case.sensor] = met.get(case.sensor, 0) + 1
-        compared = [(case.sensor, _compare(case, leaders)) for case in suspects]
-        for sensor, comparison in compared:
+        for case in suspects:
+            comparison = _compare(case, leaders)
             if comparison.apart:
-                apart.setdefault(sensor, []).append(comparison)
+                apart.setdefault(case.sensor, []).append(comparison)
     return [_finding(sensor, found) for sensor, found in apart.items() if len(found) > met[sensor] / 2]
 
 
@@ -82,7 +84,9 @@ def _together(one: Case, other: Case) -> bool:
     _, mine, others = np.intersect1d(one.windows.start_ms, other.windows.start_ms, return_indices=True)
     if len(mine) < MIN_WINDOWS or one.windows.channels != other.windows.channels:
         return False
-    return bool(np.corrcoef(one.windows.target[mine], other.windows.target[others])[0, 1] > ALIKE)
+    first, second = one.windows.target[mine], other.windows.target[others]
+    varied = np.ptp(first) > 0.0 and np.ptp(second) > 0.0
+    return bool(varied and np.corrcoef(first, second)[0, 1] > ALIKE)
 
 
 def _divided(group: Sequence[Case]) -> tuple[list[Case], list[Case]]:
@@ -95,7 +99,8 @@ def _divided(group: Sequence[Case]) -> tuple[list[Case], list[Case]]:
 
 def _explained(case: Case) -> tuple[float, float, float]:
     """R² of the reference on the fast part of the channels, with its interval."""
-    assert case.scan is not None  # noqa: S101 - _groups left the others out
+    if case.scan is None:
+        return 0.0, 0.0, 0.0
     values = explained(case.scan.at(case.minutes))[:, 0]
     return (float(values[0]), *interval(values, LEVEL))
 
