@@ -15,7 +15,7 @@ from model_export.leaderboard import Paired
 from model_export.plots import BLUE, GREY, INK, ORANGE, SKY, STYLE, blank, legend_below, single
 
 COLOURS = "PRGn"  # dark purple is poor, dark green is good; told apart with any kind of colour vision
-WORST = -1.0  # R² below this is as dark as it gets
+WORST = 0.0  # R² below this is as dark as it gets: no better than the reference's mean
 COLOUR_OF = {"train": GREY, "SS": INK, "SX": SKY, "XS": BLUE, "XX": ORANGE}
 COLOUR_OF |= {"S3": GREY, "S3a": SKY, "S4": BLUE, "S5": ORANGE}
 
@@ -65,6 +65,7 @@ def transfer_heatmaps(table: pd.DataFrame, methods: Sequence[str], scenario: str
     figure = blank(0.9 + 1.95 * rows, title)
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for axes, method in zip(panels.flat, methods, strict=False):
+        axes.tick_params(labelbottom=method in methods[-columns:])
         axes.imshow(_matrix(moved[moved["method"] == method], names), cmap=COLOURS, norm=norm())
         axes.set_title(method, fontsize=9, fontweight="bold" if method.startswith("RESPIRE") else "normal")
         axes.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
@@ -95,7 +96,7 @@ def differences(tests: Mapping[str, Mapping[str, Paired]], best: str, title: str
         for row, mean, high, name in zip(rows, means, highs, names, strict=True):
             axes.text(np.nanmax([mean, high]), row, f"  {_p(found[name].p)}", va="center", fontsize=7)
     axes.set_yticks(range(len(names)), names)
-    axes.margins(x=0.2)
+    axes.margins(x=0.25)
     axes.set_xlabel(f"R² of {best} minus R² of the other (mean over transfers)")
     legend_below(figure, axes)
     return figure
@@ -118,7 +119,7 @@ def norm() -> Normalize:
 
 def readable(value: float) -> str:
     """A colour for figures on the heatmap's."""
-    return "white" if not -0.6 < value < 0.75 else INK
+    return INK if 0.2 < value < 0.8 else "white"
 
 
 def _embolden(labels: Sequence[Any]) -> None:

@@ -21,6 +21,7 @@ from model_export.plots import (
     GREY,
     INK,
     ORANGE,
+    PALE,
     SKY,
     STYLE,
     VERMILLION,
@@ -33,6 +34,7 @@ from model_export.plots import (
 
 SHARES = np.linspace(0.0, 0.1, 21)  # of the test windows, left out
 SCENARIO_COLOURS = {"S1": GREY, "S2": INK, "S3": ORANGE, "S4": SKY, "S5": BLUE}
+GAPS = (-2.0, 1.0)  # between which differences of R² are worth telling apart
 LOWEST = -1.0  # R² on the bars; below, the bar is cut and its height written
 
 
@@ -127,7 +129,7 @@ def sensor_heatmap(table: pd.DataFrame, title: str) -> Figure:
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=readable(value))
     axes.set_xticks(range(wide.shape[1]), wide.columns)
     axes.set_yticks(range(len(wide)), wide.index)
-    axes.set(xlabel="serving the sensor", ylabel="model of the sensor")
+    axes.set(xlabel="serving the sensor", ylabel="model of the sensor", facecolor=PALE)
     axes.grid(visible=False)
     figure.colorbar(image, ax=axes, label="median R² (S5)", extend="min", pad=0.02)
     return figure
@@ -135,16 +137,20 @@ def sensor_heatmap(table: pd.DataFrame, title: str) -> Figure:
 
 @rc_context(STYLE)
 def gap_density(groups: Mapping[str, Array], title: str) -> Figure:
-    """The density of S5 - S2, what moving to another sensor costs, for each group of sensors."""
+    """The density of S5 - S2, what moving to another sensor costs, each group to a peak of its own."""
     figure, axes = single(2.8, title)
-    grid = np.linspace(-2.0, 1.0, 400)
-    for (name, gaps), colour in zip(groups.items(), (VERMILLION, GREEN), strict=False):
-        if len(gaps) > 1 and np.ptp(gaps) > 0.0:
-            density = gaussian_kde(np.clip(gaps, -2.0, 1.0))(grid)
-            axes.fill_between(grid, density, color=colour, alpha=0.25, lw=0)
-            axes.plot(grid, density, color=colour, label=f"{name} (n = {len(gaps)})")
+    cut = {
+        name: np.clip(gaps, *GAPS) for name, gaps in groups.items() if len(gaps) > 1 and np.ptp(gaps) > 0.0
+    }
+    together = np.concatenate([np.zeros(1), *cut.values()])
+    low, high = np.quantile(together, (0.01, 0.99))
+    grid = np.linspace(low - 0.1, high + 0.1, 600)
+    for (name, gaps), colour in zip(cut.items(), (VERMILLION, GREEN), strict=False):
+        density = gaussian_kde(gaps)(grid)
+        axes.fill_between(grid, density / density.max(), color=colour, alpha=0.25, lw=0)
+        axes.plot(grid, density / density.max(), color=colour, label=f"{name} (n = {len(gaps)})")
     axes.axvline(0.0, color=INK, lw=0.8)
-    axes.set(xlabel="S5 - S2: R² with the model of another sensor, minus its R² at home", ylabel="density")
+    axes.set(xlabel="S5 - S2: R² on another sensor, minus R² at home", ylabel="density (peak = 1)")
     axes.set_ylim(bottom=0.0)
     legend_below(figure, axes)
     return figure

@@ -1,0 +1,101 @@
+"""The tables of docs/experiment.md on real recordings: python -m tests.bench.real DIRECTORY OUT
+
+Lists the recordings of DIRECTORY in a manifest, runs every method on them (it goes on where it ended), and
+prints wins and medians. The recordings as delivered, with their faults left in, are not among them.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from model_export.cli import main as model_export
+from model_export.leaderboard import rivals, scores, wins
+from model_export.methods import METHODS, RESPIRE, RESPIRE_PAPER
+
+# kind and scenario; one sensor was recorded in two seasons, the others side by side at one time
+COLUMNS = {
+    "same sensor": [("SS", "S1")],
+    "+ adapter": [("SS", "S2")],
+    "other season": [("SX", "S1")],
+    "season + adapter": [("SX", "S2")],
+    "other sensor": [("SS", "S3")],
+    "sensor + adapter": [("SS", "S3a")],
+    "sensor + map": [("SS", "S4")],
+    "map + adapter": [("SS", "S5")],
+    "all transfers": [("SX", "S1"), ("SS", "S3"), ("SS", "S4")],
+    "all + adapter": [("SX", "S2"), ("SS", "S3a"), ("SS", "S5")],
+}
+FAMILIES = {
+    "MetaSense CO, 2 boards": ("11", "12"),
+    "AirSensEUR CO, 7 units": ("40458D", "406414", "40641B", "40642E", "4065D0", "4065E0", "4065ED"),
+    "SATVAM O3, 2 seasons": ("dd1-o3",),
+    "SATVAM NO2, 2 seasons": ("dd1-no2",),
+}
+
+
+def places(folder: Path) -> Iterator[str]:
+    """The rows of the manifest, from what the files are called."""
+    yield "path,sensor,site,season,unit,gas"
+    for path in sorted(folder.resolve().glob("*.csv.gz")):
+        match path.name.removesuffix(".csv.gz").split("-"):
+            case ["metasense", site, board]:
+                yield f"{path},{board},{site},sep17,ppb,CO"
+            case ["airsenseur", site, unit]:
+                yield f"{path},{unit},{site},jan20,ppm,CO"
+            case ["satvam", sensor, month, gas]:
+                yield f"{path},{sensor}-{gas},{sensor},{month}19,ppb,{gas.upper()}"
+
+
+def board(table: pd.DataFrame) -> pd.DataFrame:
+    """Wins of the baselines beside our RESPIRE, and of the paper's against the same baselines."""
+    ours, papers = (_wins(table, rivals(list(METHODS), name)) for name in (RESPIRE, RESPIRE_PAPER))
+    return pd.concat([ours, papers.loc[[RESPIRE_PAPER]]])
+
+
+def _wins(table: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
+    wide = scores(table, methods)
+    cases = pd.MultiIndex.from_arrays([wide.index.get_level_values(name) for name in ("kind", "scenario")])
+    return pd.DataFrame({name: wins(wide[cases.isin(which)]) for name, which in COLUMNS.items()})
+
+
+def medians(table: pd.DataFrame) -> pd.DataFrame:
+    """Median R² of each method in each column that the recordings have."""
+    kinds = pd.MultiIndex.from_frame(table[["kind", "scenario"]])
+    found = {
+        name: table[kinds.isin(which)].groupby("method")["r2"].median()
+        for name, which in COLUMNS.items()
+        if len(which) == 1
+    }
+    return pd.DataFrame(found).reindex(list(METHODS)).dropna(axis=1, how="all")
+
+
+def markdown(table: pd.DataFrame, digits: int) -> str:
+    lines = [f"| method | {' | '.join(table.columns)} |", "|---|" + "--:|" * table.shape[1]]
+    lines += [
+        f"| {name} | {' | '.join(f'{cell:.{digits}f}' for cell in row)} |" for name, row in table.iterrows()
+    ]
+    return "\n".join(lines)
+
+
+def main(folder: Path, out: Path) -> int:
+    """Run and print."""
+    out.mkdir(parents=True, exist_ok=True)
+    manifest = out / "manifest.csv"
+    manifest.write_text("\n".join(places(folder)) + "\n")
+    if code := model_export(["experiment", str(manifest), "--out", str(out / "results")]):
+        return code
+    table = pd.read_parquet(out / "results" / "results.parquet")
+    print("\n### Wins\n", markdown(board(table), 0), sep="\n")
+    for title, sensors in FAMILIES.items():
+        print(
+            f"\n### {title}: median R²\n",
+            markdown(medians(table[table["sensor"].isin(sensors)]), 2),
+            sep="\n",
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
