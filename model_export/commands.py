@@ -30,6 +30,8 @@ from model_export.training import summary, train, train_with
 from model_export.units import warn_against, warn_ambient
 
 WEIGHT_SAMPLES = 9
+ADAPT = "air, season or the reference's zero are not those of training; adapt corrects a gain and an offset"
+SHORT = 0.15  # how far coverage may fall below its level before we speak of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,15 @@ def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> Done:
         "id": model.id,
         **asdict(evaluated(model, dataset)),
     }
-    return Done(figures | {"level": model.interval and model.interval.level}, _words(model, dataset))
+    level = None if model.interval is None else model.interval.level
+    short = level is not None and figures["coverage"] < level - SHORT
+    hints = (f"the {level:.0%} interval covers {figures['coverage']:.0%} here: {ADAPT}",) if short else ()
+    return Done(figures | {"level": level}, (*_words(model, dataset), *hints))
 
 
 def adapt(bundle: Path, data: Sequence[Path], out: Path, *, source: Source) -> Done:
     """A gain and an offset for another site or season, judged on the last windows."""
+    _make_folders(out)
     model = export.read(bundle)
     dataset = _beside(model, data, source)
     part, test = split(dataset, source.test_share)
@@ -111,6 +117,7 @@ def transfer(
     source: Source,
 ) -> Done:
     """One sensor's bundle for another that stood beside it; no reference is read."""
+    _make_folders(out)
     model = export.read(bundle)
     there = load(
         source_data, model.sensor, model.unit, source.layout, channels=model.channels, reference=None
@@ -142,6 +149,7 @@ def compress(
     plot: Path | None = None,
 ) -> Done:
     """What each size would cost on the recording a bundle was fitted to; `out` writes one of them."""
+    _make_folders(out, plot)
     model = export.read(bundle)
     if model.transfer is not None or model.adapter != (1.0, 0.0):
         raise BadBundle(f"{bundle.name}: expected a bundle as fit makes it, got one with transfer or adapter")
@@ -169,6 +177,7 @@ def compress(
 
 def inspect(bundle: Path, plot: Path | None = None) -> Done:
     """What is in a bundle."""
+    _make_folders(plot)
     model = export.read(bundle)
     if plot:
         title = f"{model.sensor}: how the calibration changes with temperature"
