@@ -62,14 +62,15 @@ def examine(dataset: Dataset, found: Curves, sensor: str, name: str) -> list[Fin
     if not rough.any():
         return []
     channel, lost = dataset.channels[found.carrier], found.temperatures[rough]
+    worst = float(found.temperatures[np.argmax(found.roughness)])
     evidence = {
         "channel": channel,
         "share": float(rough.mean()),
         "roughness": float(np.median(found.roughness)),
         "threshold": 1.0,
         "level": LEVEL,
-        "from_temperature": float(lost.min()),
-        "to_temperature": float(lost.max()),
+        "temperatures": [float(at) for at in lost],
+        "worst_temperature": worst,
     }
     return [
         Finding(
@@ -78,10 +79,11 @@ def examine(dataset: Dataset, found: Curves, sensor: str, name: str) -> list[Fin
             sensor,
             name,
             evidence,
-            f"the weight of {channel} cannot be told from noise for {rough.mean():.0%} of the windows, "
-            f"between {lost.min():.1f} and {lost.max():.1f} °C",
-            "Do not trust a calibration of this recording. Check for swapped channels or sensors and a wrong "
-            "clock first; if there are none, the gas hardly varied there: record for longer.",
+            f"the weight of {channel} cannot be told from noise for {rough.mean():.0%} of the windows, worst "
+            f"at {worst:.1f} °C",
+            "Do not trust a calibration of this recording at these temperatures. Check for swapped channels "
+            "or sensors and a wrong clock first; if there are none, the gas hardly varied there: record for "
+            "longer.",
         )
     ]
 
