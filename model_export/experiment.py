@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from edge_agent.errors import RespireError
 from model_export.cases import rows, same_sensor
 from model_export.catalogue import Collection, Member, collect
 from model_export.ledger import Fit, Ledger, Task
@@ -129,6 +131,11 @@ def _in_parallel(
             done += costs[future]
             if progress:
                 progress(done, total)
+    except BrokenProcessPool as error:
+        raise RespireError(
+            "a process of the experiment was killed; what it fitted is kept, so give the same line again, "
+            "with fewer --jobs if memory is short"
+        ) from error
     finally:
         pool.shutdown(cancel_futures=True)
 

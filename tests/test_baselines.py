@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from model_export import baselines
-from model_export.baselines import SPACES, features, parameters, search
+from model_export.baselines import QUANTILES, SPACES, features, grid_search, search
 from model_export.dataset import Dataset, load, split
+from model_export.metrics import r2
 from tests.recordings import saved, tidy
 
 
@@ -31,11 +31,10 @@ def test_the_search_spaces_are_those_of_the_papers_appendix() -> None:
 @pytest.mark.parametrize("name", ["DT", "KNN", "KRR", "RR"])
 def test_every_point_is_tried_and_the_best_is_kept(train: Dataset, name: str) -> None:
     """The score of each point is the mean R² over three stretches of time, by a loop that hides nothing."""
-    found = search(name, train)
+    found, best = grid_search(name, train), search(name, train)
     X, y = features(train.inputs, train.auxiliary), train.target
     assert len(found.cv_results_["params"]) == len(list(product(*SPACES[name].values())))
-    point = int(np.argmax(found.cv_results_["mean_test_score"]))
-    assert found.best_params_ == found.cv_results_["params"][point]
+    assert best.score == found.cv_results_["mean_test_score"].max()
     last = found.cv_results_["params"][-1]
     assert found.cv_results_["mean_test_score"][-1] == pytest.approx(_by_hand(found, last, X, y), abs=1e-12)
 
@@ -52,17 +51,30 @@ def _by_hand(found: Any, params: dict[str, Any], X: np.ndarray, y: np.ndarray) -
         model = regressor.__class__(**{**regressor.get_params(), **inner})
         model.fit((X[rest] - centre) / spread, target)
         estimate = model.predict((X[held] - centre) / spread) * y[rest].std() + y[rest].mean()
-        scores.append(1.0 - np.sum((y[held] - estimate) ** 2) / np.sum((y[held] - y[held].mean()) ** 2))
+        scores.append(r2(y[held], estimate))
     return float(np.mean(scores))
 
 
+def test_boosted_trees_from_one_fit_are_those_of_the_plain_search(train: Dataset) -> None:
+    """Same choice, same score, same estimates, for all 27 points."""
+    short = train.part(slice(90))
+    fast, plain = search("GBDT", short), grid_search("GBDT", short)
+    assert len(plain.cv_results_["params"]) == 27
+    assert {
+        f"regressor__model__{name}": value for name, value in fast.parameters.items()
+    } == plain.best_params_
+    assert fast.score == pytest.approx(plain.best_score_, abs=1e-12)
+    X = features(train.inputs, train.auxiliary)
+    np.testing.assert_array_equal(fast.predict(X), plain.predict(X))
+
+
 def test_kernel_lengths_are_quantiles_of_distances_between_windows(train: Dataset) -> None:
-    found = search("KRR", train)
+    found = grid_search("KRR", train)
     X = features(train.inputs, train.auxiliary)
     distances = pdist((X - X.mean(axis=0)) / X.std(axis=0))
     lengths = {params["regressor__model__kernel"].length_scale for params in found.cv_results_["params"]}
-    assert sorted(lengths) == pytest.approx(np.quantile(distances, baselines.QUANTILES))
-    assert parameters(found)["length_scale"] in lengths
+    assert sorted(lengths) == pytest.approx(np.quantile(distances, QUANTILES))
+    assert search("KRR", train).parameters["length_scale"] in lengths
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -81,4 +93,4 @@ def test_each_baseline_explains_a_sound_sensor(train: Dataset, name: str) -> Non
     """With the middle of its space; the whole search is the business of the tests above."""
     middle = {key: values[len(values) // 2 :][:1] for key, values in SPACES[name].items()}
     found = search(name, train, space=middle)
-    assert found.score(features(train.inputs, train.auxiliary), train.target) > 0.8
+    assert r2(train.target, found.predict(features(train.inputs, train.auxiliary))) > 0.8
