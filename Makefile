@@ -2,6 +2,7 @@
 # make check   ruff and mypy
 # make bench   the benchmarks, side by side in one run
 # make experiment  the paper's evaluation on the simulated network, and its takeaways as assertions (long)
+# make faults  the faults that take minutes
 # make demo    a simulated van, its agent and a live dashboard, until Ctrl-C (or SECONDS=60)
 
 PYTHON ?= python3
@@ -20,6 +21,9 @@ check: .venv/installed
 
 bench: .venv/installed
 	$(BIN)/python -m tests.bench
+
+faults: .venv/installed
+	$(BIN)/python -m pytest -q -m long tests/test_faults.py
 
 demo: .venv/installed
 	@$(BIN)/python deploy/demo.py $(if $(SECONDS),--seconds $(SECONDS))

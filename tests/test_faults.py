@@ -24,6 +24,7 @@ from tests.test_agent import (
     readings,
     replayed,
     retained,
+    send,
 )
 
 __all__ = ["bundles"]
@@ -123,6 +124,36 @@ def test_the_broker_may_go_ten_times(tmp_path: Path, durable_broker: Broker, bun
     for sensor in SENSORS:
         starts = [e.start_ms for e in collector.estimates if e.sensor == sensor]
         assert list(dict.fromkeys(starts)) == sorted(set(starts)), "in order"
+
+
+@pytest.mark.long
+def test_the_broker_may_be_away_for_longer_than_a_window(
+    tmp_path: Path, durable_broker: Broker, bundles: Path
+) -> None:
+    """Windows of a minute, a broker that is away for more: what the van held back is still averaged whole."""
+    short = "[windows]\nlength_s = 60\ngrace_s = 1.0\npatience_s = 20.0\ncoverage = 0.0\n"
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, short).start()
+    agent.wait_for("broker.connected")
+    begun_ms = int(time.time() * 1000) // 60_000 * 60_000
+    with (
+        client(durable_broker, "consumer", keep=True) as consumer,
+        client(durable_broker, "van", keep=True) as van,
+    ):
+        van.reconnect_delay_set(1, 1)
+        consumer.reconnect_delay_set(1, 1)
+        collector = Collector(consumer)
+        publish(
+            van, [Reading("5A2D", "op1", begun_ms + second * 1000, 231.0 + second) for second in range(30)]
+        )
+        durable_broker.stop()
+        for second in range(30, 60):  # the van's own client keeps these
+            send(van, Reading("5A2D", "op1", begun_ms + second * 1000, 231.0 + second))
+        time.sleep(65.0)  # longer than the window, its grace and the patience: nothing may close meanwhile
+        durable_broker.start()
+        wait_until(lambda: len(collector.estimates) >= 1, 120, "the window")
+        agent.stop()
+    [estimate] = collector.estimates
+    assert (estimate.start_ms, estimate.inputs["op1"]) == (begun_ms, 231.0 + 59 / 2)
 
 
 def _assert_idle(agent: AgentProcess) -> None:
