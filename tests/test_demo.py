@@ -102,8 +102,8 @@ def test_the_demo_streams_sound_calibrated_co(demo: Demo) -> None:
     for sensor, found in by_sensor.items():
         flagged = [reason for estimate in found for reason in estimate.reasons]
         assert all(reason.endswith("_outside_training") for reason in flagged), (sensor, flagged)
-        # 1FEA stood beside the reference for five days only; air that it did not see there is rightly flagged.
-        assert sensor == "1FEA" or len(flagged) <= len(found) / 10, (sensor, flagged)
+        # 1FEA stood beside the reference for five days only: air that it did not see there is flagged.
+        assert sensor not in SOUND[1:] or len(flagged) <= len(found) / 10, (sensor, flagged)
     assert {
         sensor: round(r2(by_sensor[sensor], true), 3) for sensor in SOUND if r2(by_sensor[sensor], true) < 0.9
     } == {}
