@@ -22,7 +22,7 @@ from edge_agent.shelf import Shelf
 from edge_agent.timekeeper import Every, Timekeeper
 from edge_agent.windows import Outcome, Windows
 
-MOST_AT_ONCE = 250
+MOST_AT_ONCE = 1_000
 IDLE_MS = 1_000
 ANSWERING_MS = 20
 WATCH_MS = 250  # how often the clocks are asked whether a silent sensor's window is over
@@ -89,9 +89,20 @@ class Agent:
 
     def step(self) -> None:
         """Once around."""
-        if not self._stuck:  # a disk that refuses makes the network wait, not the memory grow
-            for connection, event in self._inbox.receive(self._patience_s(), MOST_AT_ONCE):
-                self._take(connection, event)
+        events = self._wait()
+        with self._inbox.turn:
+            self._work(events)
+
+    def _wait(self) -> list[tuple[Connection | None, Event]]:
+        """What has come; a disk that refuses makes the network wait, not the memory grow."""
+        if not self._stuck:
+            return self._inbox.receive(self._patience_s(), MOST_AT_ONCE)
+        threading.Event().wait(RETRY_S)
+        return []
+
+    def _work(self, events: list[tuple[Connection | None, Event]]) -> None:
+        for connection, event in events:
+            self._take(connection, event)
         if stepped_ms := self._time.look():
             self._log.warning("clock.stepped", by_ms=stepped_ms)
         if self._held and self._time.synchronised:
@@ -201,7 +212,6 @@ class Agent:
         except JournalUnavailable as error:
             self._limited.warning(self._time.elapsed_ms, "journal.unavailable", problem=str(error))
             self._chores.notifier.alive("the journal's disk does not take writes")
-            threading.Event().wait(RETRY_S)
             self._stuck = True
             return
         self._stuck = False

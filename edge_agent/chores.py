@@ -65,9 +65,9 @@ class Chores:
         if self._trim.due(elapsed_ms):
             self._trim_journal()
         if self._health.due(elapsed_ms):
-            record = self._health_record()
+            record = json.dumps(self._health_record(), separators=(",", ":"))
             self._outlet.tell(record)
-            self._group.change.facts["health"] = json.dumps(record)
+            self._group.change.facts["health"] = record
         if self._alive.due(elapsed_ms):
             depth, _ = self._journal.outbox()
             self.notifier.alive(f"{state}, {len(self._pipeline.windows)} sensors, {depth} estimates wait")

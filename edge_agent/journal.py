@@ -36,7 +36,9 @@ DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 UNWRITABLE = ("SQLITE_CANTOPEN", "SQLITE_READONLY")
 UNAVAILABLE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_BUSY", "SQLITE_LOCKED")
 STRIDE_MS, STRIDE_WINDOWS = 10_000, 1_000  # how finely we remember which batches hold open windows
-CACHE_KIB = 512  # of SQLite's pages; its default of 2 MB would be memory for nothing
+CACHE_KIB = (
+    64  # of SQLite's pages; the kernel caches the file, its default of 2 MB would be memory for nothing
+)
 WAL_PAGES = 250  # the log is folded into the file at 1 MB, so that a small disk does not fill with it
 TRIM_ROWS = 500  # deleted in one go, so that trimming never holds up the loop
 

@@ -3,6 +3,7 @@
 import random
 import ssl
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 SESSION_EXPIRY_S = 30 * 86_400  # how long a broker of MQTT 5 keeps what an absent van has not read
 CROWDED_PAUSE_S = 0.005
+LINGER_S = 0.005  # what comes in such a while is taken together: fewer wake-ups and fewer commits
 
 
 class Message(NamedTuple):
@@ -73,9 +75,14 @@ class Address:
 
 
 class Inbox:
-    """The one queue: every connection's events, in order, bounded by making the network wait."""
+    """The one queue: every connection's events, in order, bounded by making the network wait.
+
+    The loop holds `turn` while it works, and messages wait for it: two Python threads that run at once
+    fight over the interpreter, which costs a third more CPU than taking turns and makes neither faster.
+    """
 
     def __init__(self, max_pending: int = 1_000) -> None:
+        self.turn = threading.Lock()
         self._queue: SimpleQueue[tuple[Connection | None, Event]] = SimpleQueue()
         self._max_pending = max_pending
         self._closed = False
@@ -94,9 +101,13 @@ class Inbox:
 
         Only messages wait: paho tells of its own publications under a lock that publishing needs.
         """
-        while isinstance(event, Message) and self.crowded and not self._closed:
-            time.sleep(CROWDED_PAUSE_S)
-        self._queue.put((connection, event))
+        if isinstance(event, Message) and not self._closed:
+            while self.crowded and not self._closed:
+                time.sleep(CROWDED_PAUSE_S)
+            with self.turn:
+                self._queue.put((connection, event))
+        else:
+            self._queue.put((connection, event))
 
     def close(self) -> None:
         """Nobody will receive any more, so nobody may wait to put something in."""
@@ -107,6 +118,7 @@ class Inbox:
         events: list[tuple[Connection | None, Event]] = []
         try:
             events.append(self._queue.get(timeout=max(timeout_s, 0.0)))
+            time.sleep(LINGER_S)
             while len(events) < most:
                 events.append(self._queue.get_nowait())
         except Empty:

@@ -12,11 +12,12 @@ from edge_agent.model import Model
 from edge_agent.mqtt import Connection
 from edge_agent.settings import Topics
 
-IN_FLIGHT = 50  # estimates handed to paho and not acknowledged: a week's backlog goes out at this pace
+IN_FLIGHT = 20  # estimates handed to paho and not acknowledged, as many as it sends at once: a backlog's pace
 MAX_REQUESTS = 16
 MAX_HISTORY = 1_000
 MAX_REQUEST_BYTES = 1_024
 ANSWERS_AT_ONCE = 20
+NOTICES_AT_ONCE = 10  # cards and newest estimates in one turn: two hundred sensors are not told in one burst
 
 
 class Outlet:
@@ -37,6 +38,8 @@ class Outlet:
         self._answers: deque[tuple[str, dict[str, Any]]] = deque()
         self._answered: set[int] = set()  # paho's numbers of answers on their way: the asker sets the pace
         self._requests: deque[tuple[str, str, int]] = deque()
+        self._cards: dict[str, Model] = {}  # by sensor, to be put up
+        self._latest: dict[str, Outgoing] = {}  # by sensor, to be put up again
 
     @property
     def handed(self) -> int:
@@ -46,24 +49,22 @@ class Outlet:
     def announce(self, models: Iterable[Model]) -> None:
         """Just connected: say so, and put up the newest estimates and every model's card again."""
         self._publish(self._status, b"online", retain=True)
-        for estimate in self._journal.newest():
-            self._publish_latest(estimate)
-        for model in models:
-            self.show(model)
+        self._latest = {estimate.sensor: estimate for estimate in self._journal.newest()}
+        self._cards = {model.sensor: model for model in models}
         self._may_wait = True
 
     def show(self, model: Model) -> None:
-        """Put up a model's card for dashboards."""
-        payload = json.dumps(card(model), separators=(",", ":")).encode()
-        self._publish(self._topics.model.format(sensor=model.sensor), payload, retain=True)
+        """Put up a model's card for dashboards, soon."""
+        self._cards[model.sensor] = model
 
     def withdraw(self, sensor: str) -> None:
         """Take down the card of a model that is no more."""
+        self._cards.pop(sensor, None)
         self._publish(self._topics.model.format(sensor=sensor), b"", retain=True)
 
-    def tell(self, health: dict[str, Any]) -> None:
+    def tell(self, health: str) -> None:
         """Put up how the agent is."""
-        self._publish(self._health, json.dumps(health, separators=(",", ":")).encode(), retain=True)
+        self._publish(self._health, health.encode(), retain=True)
 
     def committed(self, outgoing: Iterable[Outgoing]) -> None:
         """New estimates are in the outbox."""
@@ -84,7 +85,9 @@ class Outlet:
         return delivered
 
     def flush(self) -> None:
-        """Hand on what waits, oldest first, as far as the pace allows."""
+        """Hand on what waits as far as the pace allows: cards and newest estimates, then the outbox."""
+        if self._connection.connected and (self._cards or self._latest):
+            self._put_up()
         room = IN_FLIGHT - len(self._handed)
         if not self._connection.connected or not self._may_wait or room <= 0:
             return
@@ -96,6 +99,16 @@ class Outlet:
             self._after = each.id
             if each.start_ms == self._newest.get(each.sensor):
                 self._publish_latest(each)
+
+    def _put_up(self) -> None:
+        """Some of what is retained; the rest follows when the broker has acknowledged these."""
+        for _ in range(NOTICES_AT_ONCE):
+            if self._latest:
+                self._publish_latest(self._latest[next(iter(self._latest))])
+            elif self._cards:
+                model = self._cards.pop(next(iter(self._cards)))
+                payload = json.dumps(card(model), separators=(",", ":")).encode()
+                self._publish(self._topics.model.format(sensor=model.sensor), payload, retain=True)
 
     def request(self, payload: bytes) -> None:
         """Somebody asks for history; a request that is wrong is answered with why, if it has an id."""
@@ -142,6 +155,7 @@ class Outlet:
             self._answers.append((id_, {"id": id_, "index": 0, "of": 0, "estimate": None}))
 
     def _publish_latest(self, estimate: Outgoing) -> None:
+        self._latest.pop(estimate.sensor, None)
         topic = f"{self._topics.estimate.format(sensor=estimate.sensor)}/latest"
         self._publish(topic, estimate.payload, retain=True)
 

@@ -1,6 +1,6 @@
 """Clock-aligned windows of readings, as a pure machine that is told the time."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -58,8 +58,8 @@ class _Sensor:
     open: dict[int, dict[str, dict[int, float]]] = field(default_factory=dict)
     horizon_ms: int = 0  # windows that start before this are closed
     arrived_ms: int = 0  # the steady clock when it last said something acceptable
-    doomed: set[int] = field(default_factory=set)  # open windows of stamps that cannot be true
-    closed: deque[int] = field(default_factory=lambda: deque(maxlen=CLOSED_REMEMBERED))
+    doomed: frozenset[int] = frozenset()  # open windows of stamps that cannot be true
+    closed: tuple[int, ...] = ()  # the last few
 
 
 class Windows:
@@ -145,7 +145,7 @@ class Windows:
     def _come_back(self, name: str, sensor: _Sensor, start_ms: int) -> None:
         """A stamp from far ahead that no clock could judge must not make a sensor late for good."""
         sensor.horizon_ms = start_ms
-        sensor.doomed.update(each for each in sensor.open if each > start_ms)
+        sensor.doomed |= {each for each in sensor.open if each > start_ms}
         self._ripe.add(name)
 
     def close(self, now_ms: int | None = None, steady_ms: int | None = None) -> list[Window]:
@@ -201,10 +201,10 @@ class Windows:
         channels = sensor.open.pop(start_ms)
         end_ms = start_ms + self.length_ms
         if start_ms in sensor.doomed:
-            sensor.doomed.remove(start_ms)
+            sensor.doomed -= {start_ms}
         else:
             sensor.horizon_ms = max(sensor.horizon_ms, end_ms)
-        sensor.closed.append(start_ms)
+        sensor.closed = (*sensor.closed, start_ms)[-CLOSED_REMEMBERED:]
         means = {channel: average(held) for channel, held in sorted(channels.items())}
         return Window(name, start_ms, end_ms, means)
 

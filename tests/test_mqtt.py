@@ -151,6 +151,19 @@ def test_leaving_is_possible_while_more_comes_than_anybody_takes(broker: Broker)
     assert not leaving.is_alive()
 
 
+def test_messages_wait_for_their_turn_while_the_loop_works(broker: Broker) -> None:
+    """And only they: what paho tells of our own publications must never wait for us."""
+    with line(broker.port) as mine:
+        mine.wait_for(Connected)
+        with mine.inbox.turn:
+            sent = mine.connection.publish("calibrated/5A2D/co", b"{}")
+            assert mine.wait_for(Published) == Published(sent)
+            send(broker, b"231.4")
+            assert mine.inbox.receive(0.3, 10) == []
+        mine.wait_for(Message)
+        assert mine.payloads() == [b"231.4"]
+
+
 def test_a_broker_that_is_away_is_told_with_the_reason() -> None:
     with line(1) as mine:
         assert mine.wait_for(Disconnected) == Disconnected("[Errno 111] Connection refused", refused=False)

@@ -104,7 +104,8 @@ def test_a_newcomer_finds_status_the_newest_and_the_cards(way: Way, journal: Jou
     journal.commit(Change(estimates=estimates(3)), now_ms=0)
     way.outlet.announce([make_model()])
     way.outlet.withdraw("5CB6")
-    way.outlet.tell({"v": 1})
+    way.outlet.tell('{"v":1}')
+    way.outlet.flush()
     kept: dict[str, bytes] = {}
     wait_until(lambda: way.on("agents/van-1/health"))
     with client(broker) as newcomer:
