@@ -134,8 +134,8 @@ def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pic
     picked = [showcase.longest(found.collection.members, name) for name in shown]
     curves = {str(one.place): found.fit(respire, one)["details"]["weights"] for one in picked}
     caption = "Each sensor's longest recording. Smooth curves are chemistry, erratic ones are overfitting."
-    if len(shown) == 2 and found.table["kind"].isin(TRANSFERS).any():
-        test = showcase.sensors_compared(found.table, respire, shown[0], shown[1])
+    test = showcase.sensors_compared(found.table, respire, *shown) if len(shown) == 2 else None
+    if test and test.cases > 1:
         caption += (
             f" Over the same {test.cases} transfers the left sensor's models are {test.difference:+.2f} "
             f"better in R² (paired two-sided t-test, p = {test.p:.2g})."

@@ -83,7 +83,7 @@ def longest(members: Sequence[Member], sensor: str) -> Member:
 def sensors_compared(table: pd.DataFrame, method: str, first: str, second: str) -> Paired:
     """Two sensors' models on the same transfers: the paper's paired two-sided t-test."""
     rows = table[(table["method"] == method) & (table["scenario"] == "S2") & table["kind"].isin(TRANSFERS)]
-    wide = rows.pivot(index=JUDGED, columns="sensor", values="r2")[[first, second]].dropna()
+    wide = rows.pivot(index=JUDGED, columns="sensor", values="r2").reindex(columns=[first, second]).dropna()
     return paired(wide[first].to_numpy(), wide[second].to_numpy())
 
 

@@ -67,3 +67,10 @@ def test_two_sensors_are_compared_on_the_transfers_that_both_made() -> None:
     results = results[~((results["sensor"] == "B") & (results["dataset"] == "C-S"))]
     found = sensors_compared(results, "RESPIRE", "A", "B")
     assert (found.cases, found.difference) == (1, pytest.approx(0.7))
+
+
+def test_sensors_that_never_moved_are_compared_on_nothing() -> None:
+    """As in a network where another sensor made every transfer."""
+    results = table({"A": 0.9, "B": 0.2, "C": 0.5})
+    stayed = results["sensor"].isin(["A", "B"]) & (results["kind"] != "SS")
+    assert sensors_compared(results[~stayed], "RESPIRE", "A", "B").cases == 0
