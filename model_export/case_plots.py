@@ -127,7 +127,7 @@ def sensor_heatmap(table: pd.DataFrame, title: str) -> Figure:
     for (row, column), value in np.ndenumerate(wide.to_numpy(dtype=float)):
         if np.isfinite(value):
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=readable(value))
-    axes.set_xticks(range(wide.shape[1]), wide.columns)
+    axes.set_xticks(range(wide.shape[1]), wide.columns, rotation=90 if max(map(len, wide.columns)) > 4 else 0)
     axes.set_yticks(range(len(wide)), wide.index)
     axes.set(xlabel="serving the sensor", ylabel="model of the sensor", facecolor=PALE)
     axes.grid(visible=False)

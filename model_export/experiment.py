@@ -63,8 +63,21 @@ def run(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Experiment:
-    """Fit what is not fitted yet, `jobs` at a time, and gather the results."""
+    """Read the recordings, then `evaluate`."""
     collection = collect(source, settings.test_share, settings.sensors)
+    return evaluate(collection, out, methods, settings, jobs=jobs, progress=progress)
+
+
+def evaluate(
+    collection: Collection,
+    out: Path,
+    methods: Sequence[str],
+    settings: Settings,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Experiment:
+    """Fit what is not fitted yet, `jobs` at a time, and gather the results."""
     ledger = Ledger(out)
     ledger.begin(asdict(settings), collection.members)
     tasks = [Task(method, member.place) for member in collection.members for method in methods]

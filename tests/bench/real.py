@@ -79,21 +79,41 @@ def markdown(table: pd.DataFrame, digits: int) -> str:
     return "\n".join(lines)
 
 
+def by_family(table: pd.DataFrame) -> pd.DataFrame:
+    """Wins over all transfers of each family, without and with adapter, and how many cases that were."""
+    found = {}
+    for title, sensors in FAMILIES.items():
+        own = board(table[table["sensor"].isin(sensors)])
+        name, cases = title.split(",")[0], table[table["sensor"].isin(sensors) & (table["method"] == RESPIRE)]
+        kinds = pd.MultiIndex.from_frame(cases[["kind", "scenario"]])
+        for column, short in (("all transfers", ""), ("all + adapter", " + adapter")):
+            found[f"{name}{short} (of {kinds.isin(COLUMNS[column]).sum()})"] = own[column]
+    return pd.DataFrame(found)
+
+
+def manifest(folder: Path, out: Path) -> Path:
+    """The recordings as the experiment takes them."""
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "manifest.csv"
+    path.write_text("\n".join(places(folder)) + "\n")
+    return path
+
+
+def tell(table: pd.DataFrame) -> None:
+    """Print wins and medians."""
+    print("\n### Wins\n", markdown(board(table), 0), sep="\n")
+    print("\n### Wins by family, all transfers\n", markdown(by_family(table), 0), sep="\n")
+    for title, sensors in FAMILIES.items():
+        own = medians(table[table["sensor"].isin(sensors)])
+        print(f"\n### {title}: median R²\n", markdown(own, 2), sep="\n")
+
+
 def main(folder: Path, out: Path) -> int:
     """Run and print."""
-    out.mkdir(parents=True, exist_ok=True)
-    manifest = out / "manifest.csv"
-    manifest.write_text("\n".join(places(folder)) + "\n")
-    if code := model_export(["experiment", str(manifest), "--out", str(out / "results")]):
+    arguments = ["experiment", str(manifest(folder, out)), "--out", str(out / "results")]
+    if code := model_export(arguments):
         return code
-    table = pd.read_parquet(out / "results" / "results.parquet")
-    print("\n### Wins\n", markdown(board(table), 0), sep="\n")
-    for title, sensors in FAMILIES.items():
-        print(
-            f"\n### {title}: median R²\n",
-            markdown(medians(table[table["sensor"].isin(sensors)]), 2),
-            sep="\n",
-        )
+    tell(pd.read_parquet(out / "results" / "results.parquet"))
     return 0
 
 

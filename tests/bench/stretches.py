@@ -1,0 +1,49 @@
+"""Each fifth of every train part judged in turn: python -m tests.bench.stretches DIRECTORY OUT
+
+The last 20 % of a recording are one event, and sensors that stood side by side share it. Here every method
+learns from four fifths of a train part and is judged on the fifth, five times over, so that no single day
+decides. The test parts are cut off first and never looked at. Goes on where it ended.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from model_export.catalogue import Collection, Member, collect
+from model_export.experiment import Settings, evaluate
+from model_export.methods import METHODS
+from tests.bench.real import manifest, tell
+
+STRETCHES = 5
+
+
+def stretch(member: Member, number: int) -> Member:
+    """A train part, split into a stretch to be judged on and the windows before and after it."""
+    windows = np.arange(len(member.train))
+    judged = np.array_split(windows, STRETCHES)[number]
+    rest = np.setdiff1d(windows, judged)
+    return replace(member, train=member.train.part(rest), test=member.train.part(judged))
+
+
+def tables(collection: Collection, out: Path) -> Iterator[pd.DataFrame]:
+    """The results of each stretch."""
+    for number in range(STRETCHES):
+        print(f"stretch {number + 1} of {STRETCHES}", file=sys.stderr)
+        members = tuple(stretch(member, number) for member in collection.members)
+        there = replace(collection, members=members)
+        found = evaluate(there, out / f"{number}", tuple(METHODS), Settings(), jobs=os.cpu_count() or 1)
+        yield found.table.assign(target_dataset=found.table["target_dataset"] + f" {number}")
+
+
+def main(folder: Path, out: Path) -> None:
+    """Run and print."""
+    tell(pd.concat(tables(collect(manifest(folder, out)), out), ignore_index=True))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
