@@ -1,7 +1,6 @@
 """The bundle: one sensor's model as a small msgpack file that proves itself on load (docs/bundle.md)."""
 
 import hashlib
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -140,7 +139,7 @@ def _model(body: Mapping[str, Any], model_id: str) -> Model:
 def _text(value: Any) -> str:
     if not isinstance(value, str) or len(value) > 64:
         raise ValueError(f"{value!r:.40} where a short text belongs")
-    return sys.intern(value)  # two hundred bundles say the same few words
+    return value
 
 
 def _is_fact(value: Any) -> bool:

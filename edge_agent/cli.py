@@ -18,6 +18,7 @@ from edge_agent.pipeline import Pipeline
 from edge_agent.windows import Outcome, Windows
 
 DONE, FAILED, CONFIGURATION = 0, 1, 78
+ANSWER_S = 5.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,11 +53,18 @@ def run(options: argparse.Namespace) -> int:
 
 
 def status(options: argparse.Namespace) -> int:
-    """Print the newest health that the agent has written to its journal."""
+    """Print the agent's newest health, from its journal or, from anywhere, from its broker."""
+    from edge_agent import brokers, mqtt  # noqa: PLC0415 - paho and pydantic, as above
     from edge_agent import settings as configuration  # noqa: PLC0415
     from edge_agent.journal import newest_health  # noqa: PLC0415
 
-    print(newest_health(configuration.load(options.config).state))
+    settings = configuration.load(options.config)
+    if not options.broker:
+        print(newest_health(settings.state))
+        return DONE
+    there = brokers.address(settings.uplink or settings.broker, settings.agent)
+    topic = settings.topics.health.format(agent=settings.agent)
+    print(mqtt.retained(there, topic, ANSWER_S).decode())
     return DONE
 
 
@@ -154,6 +162,9 @@ def _parser() -> argparse.ArgumentParser:
         command = _command(commands, function, f"edge-agent {function.__name__} --config edge-agent.toml")
         help_ = "settings, default /etc/edge-agent/edge-agent.toml"
         command.add_argument("--config", type=Path, metavar="FILE", help=help_)
+        if function is status:
+            help_ = "ask the broker that estimates go to, not the journal"
+            command.add_argument("--broker", action="store_true", help=help_)
 
     command = _command(commands, replay, "edge-agent replay --bundles bundles --sensor 5A2D 5A2D.csv.gz")
     command.add_argument(

@@ -35,3 +35,7 @@ class JournalUnwritable(JournalUnavailable):
 
 class JournalCorrupt(RespireError):
     """The journal's file is damaged; it is set aside and a new one begun."""
+
+
+class BrokerUnavailable(RespireError):
+    """A broker that does not answer a single question; the agent itself never gives up on one."""

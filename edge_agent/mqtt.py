@@ -11,10 +11,12 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from paho.mqtt.client import Client, ConnectFlags, MQTTMessage, MQTTv5, MQTTv311
-from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
+
+from edge_agent.errors import BrokerUnavailable
 
 SESSION_EXPIRY_S = 30 * 86_400  # how long a broker of MQTT 5 keeps what an absent van has not read
 CROWDED_PAUSE_S = 0.005
@@ -220,13 +222,50 @@ class Connection:
         self._inbox.put(self, Published(mid))
 
 
+def retained(address: Address, topic: str, timeout_s: float) -> bytes:
+    """What is retained at a topic, read in a passing session that leaves nothing at the broker."""
+    told: SimpleQueue[bytes | str] = SimpleQueue()
+    client = Client(CallbackAPIVersion.VERSION2, protocol=_protocol(address))
+    if address.tls:
+        client.tls_set_context(address.tls)
+    client.username_pw_set(address.username, address.password)
+
+    def welcome(
+        _client: Client, _data: Any, _flags: ConnectFlags, code: ReasonCode, _properties: Any
+    ) -> None:
+        if code.is_failure:
+            told.put(str(code))
+        else:
+            client.subscribe(topic, 1)
+
+    client.on_connect = welcome
+    client.on_connect_fail = lambda *_: told.put(str(sys.exception() or "no answer"))
+    client.on_message = lambda _c, _d, message: told.put(bytes(message.payload))
+    client.connect_async(address.host, address.port)
+    client.loop_start()
+    try:
+        answer = told.get(timeout=timeout_s)
+    except Empty:
+        answer = f"nothing is retained at {topic}"
+    finally:
+        client.disconnect()
+        client.loop_stop()
+    if isinstance(answer, str):
+        raise BrokerUnavailable(f"{address.host}:{address.port}: {answer}; expected an agent's word there")
+    return answer
+
+
+def _protocol(address: Address) -> MQTTProtocolVersion:
+    return MQTTv5 if address.version == "5" else MQTTv311
+
+
 def _client(address: Address) -> Client:
     five = address.version == "5"
     client = Client(
         CallbackAPIVersion.VERSION2,
         client_id=address.client_id,
         clean_session=None if five else False,
-        protocol=MQTTv5 if five else MQTTv311,
+        protocol=_protocol(address),
         manual_ack=True,
     )
     client.reconnect_delay_set(min_delay=random.uniform(0.5, 1.5), max_delay=random.uniform(20, 40))  # type: ignore[arg-type]  # noqa: S311

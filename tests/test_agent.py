@@ -9,6 +9,7 @@ import pytest
 from paho.mqtt.client import Client, MQTTMessageInfo
 
 from edge_agent import bundle
+from edge_agent.cli import main
 from edge_agent.errors import JournalUnavailable
 from edge_agent.journal import newest_health
 from edge_agent.messages import Estimate, Reading, decode_estimate, encode_estimate
@@ -277,6 +278,26 @@ def test_status_prints_the_newest_health(agent: AgentProcess, publisher: Client)
     agent.wait_for("broker.connected")
     wait_until(lambda: _accepted(agent) == 18, what="health in the journal")
     assert json.loads(newest_health(agent.state))["agent"] == "van-1"
+
+
+def test_status_asks_the_broker(
+    agent: AgentProcess, broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For those who may not read the journal, or are elsewhere; a broker without an answer is one line."""
+    agent.wait_for("broker.connected")
+    wait_until(lambda: health(broker))
+    ask = ["status", "--broker", "--config", str(agent.config)]
+    assert main(ask) == 0
+    assert json.loads(capsys.readouterr().out)["agent"] == "van-1"
+    agent.stop()
+    with client(broker) as passer_by:
+        passer_by.publish("agents/van-1/health", b"", qos=1, retain=True).wait_for_publish(5)
+    assert main(ask) == 1
+    where = f"127.0.0.1:{broker.port}"
+    words = (
+        f"edge-agent: {where}: nothing is retained at agents/van-1/health; expected an agent's word there\n"
+    )
+    assert capsys.readouterr().err == words
 
 
 def _accepted(agent: AgentProcess) -> int:
