@@ -3,7 +3,8 @@
     python -m tests.bench.takeaways FOLDER
 
 Simulates 48 datasets and the two swapped sensors put right, runs every method (it goes on where it ended),
-and checks each takeaway with a margin. Exit 1 if one does not hold.
+and checks each takeaway with a margin. Exit 1 if one does not hold. The paper's variant of RESPIRE is counted
+beside ours and shown; only ours is held to winning.
 """
 
 import json
@@ -28,11 +29,16 @@ SHIFTED = 0.1  # ppm between the zeros of two references
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A takeaway, the figures it rests on, and whether it holds."""
+    """A takeaway, the figures it rests on, and whether it holds; None if it is only shown."""
 
     says: str
     figures: str
-    holds: bool
+    holds: bool | None
+
+    @property
+    def verdict(self) -> str:
+        """One word for the first column."""
+        return "shown" if self.holds is None else "holds" if self.holds else "FAILS"
 
 
 def claims(table: pd.DataFrame, corrected: pd.DataFrame, truth: dict[str, Any]) -> Iterator[Claim]:
@@ -60,8 +66,8 @@ def _most_wins(table: pd.DataFrame, respire: str) -> Iterator[Claim]:
         won = board(table, rivals(list(METHODS), respire), adapter)["transfer"].sort_values(ascending=False)
         others = won.drop(respire)
         figures = ", ".join(f"{name} {count}" for name, count in won.items())
-        holds = bool(won[respire] >= 1.1 * others.max())
-        yield Claim(f"{respire} has the most wins over SX + XS + XX, {word} adapter", figures, holds)
+        holds = bool(won[respire] >= 1.1 * others.max()) if respire == RESPIRE else None
+        yield Claim(f"{respire}: the most wins over SX + XS + XX, {word} adapter", figures, holds)
 
 
 def _adapter(table: pd.DataFrame, truth: dict[str, Any]) -> Claim:
@@ -123,8 +129,8 @@ def main(folder: Path) -> int:
     """Print each takeaway; 1 if one does not hold."""
     found = run(folder)
     for claim in found:
-        print(f"{'holds' if claim.holds else 'FAILS'}  {claim.says}: {claim.figures}")
-    return 0 if all(claim.holds for claim in found) else 1
+        print(f"{claim.verdict}  {claim.says}: {claim.figures}")
+    return 1 if any(claim.holds is False for claim in found) else 0
 
 
 if __name__ == "__main__":
