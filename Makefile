@@ -25,15 +25,19 @@ bench: .venv/installed
 faults: .venv/installed
 	$(BIN)/python -m pytest -q -m long tests/test_faults.py
 
-demo: .venv/installed
+demo: .venv/demo
 	@$(BIN)/python deploy/demo.py $(if $(SECONDS),--seconds $(SECONDS))
 
 experiment: .venv/installed
 	$(BIN)/python -m tests.bench.takeaways build/experiment
 
-.venv/installed: pyproject.toml constraints.txt
-	@echo "making .venv" >&2
+.venv/demo: pyproject.toml constraints.txt
+	@echo "making .venv, which takes a minute" >&2
 	@$(PYTHON) -m venv .venv
+	@$(INSTALL) --constraint constraints.txt --editable '.[export]' amqtt
+	@touch $@
+
+.venv/installed: .venv/demo
 	@$(INSTALL) --constraint constraints.txt --editable '.[export,test,dev]'
 	@touch $@
 
