@@ -8,12 +8,17 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 
-from edge_agent.messages import Estimate, parse_time
+from edge_agent.messages import Estimate, Reading, parse_time
+from edge_agent.pipeline import Pipeline
+from edge_agent.shelf import Shelf
+from edge_agent.windows import Windows
+from model_export.van import drive
 from tests.broker import Broker, client, wait_until
 from tests.browser import Chromium, chromium_path
 from tests.test_agent import Collector
@@ -92,21 +97,34 @@ def demo() -> Iterator[Demo]:
 
 
 def test_the_demo_streams_sound_calibrated_co(demo: Demo) -> None:
-    """Six sensors, twenty windows each, quality 1, and close to the simulator's truth."""
+    """Six sensors, twenty windows each, and close to the simulator's truth.
+
+    The van breaks nothing on purpose, so every window is of quality 1. That holds for the two whose pairs are
+    swapped as well: they were calibrated as they are, and no agent can know what they should have measured.
+    """
     with client(demo.broker) as consumer:
         collector = Collector(consumer)
         wait_until(lambda: len(collector.payloads) >= len(SENSORS) * (WINDOWS + 4), 90, "the demo's windows")
     true = truth(Path(demo.told["truth"]))
     by_sensor = {sensor: [e for e in collector.estimates if e.sensor == sensor] for sensor in SENSORS}
     assert all(len(estimates) >= WINDOWS for estimates in by_sensor.values())
-    for sensor, found in by_sensor.items():
-        flagged = [reason for estimate in found for reason in estimate.reasons]
-        assert all(reason.endswith("_outside_training") for reason in flagged), (sensor, flagged)
-        # 1FEA stood beside the reference for five days only: air that it did not see there is flagged.
-        assert sensor not in SOUND[1:] or len(flagged) <= len(found) / 10, (sensor, flagged)
+    assert [(e.sensor, e.start_ms, e.reasons) for e in collector.estimates if e.quality != 1] == []
     assert {
         sensor: round(r2(by_sensor[sensor], true), 3) for sensor in SOUND if r2(by_sensor[sensor], true) < 0.9
     } == {}
+
+
+@pytest.mark.parametrize("hour", range(1, 24, 3))
+def test_whatever_the_hour_it_sets_out_at_nothing_is_flagged(demo: Demo, hour: int) -> None:
+    """The demo's own bundles, offline, for two days: the air is always air that the sensors have seen."""
+    pipeline = Pipeline(Windows(), Shelf(demo.place / "bundles").models)
+    for minute in islice(drive(1, hour * 3_600_000), 2 * 1_440):
+        for sensor, channels in minute.readings.items():
+            for channel, value in channels.items():
+                pipeline.add(Reading(sensor, channel, minute.at_ms, value), minute.at_ms)
+    estimates = [pipeline.estimate(window) for window in pipeline.windows.close_all()]
+    assert len(estimates) == len(SENSORS) * 2 * 96
+    assert [(e.sensor, e.start_ms, e.reasons) for e in estimates if e.quality != 1] == []
 
 
 def test_the_dashboard_shows_the_running_demo(demo: Demo, tmp_path: Path) -> None:
