@@ -11,6 +11,7 @@ import fcntl
 import functools
 import http.server
 import json
+import os
 import shutil
 import signal
 import socket
@@ -19,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -56,7 +57,7 @@ def main() -> int:
     except KeyboardInterrupt:
         say.print("stopped")
     except Failure as failure:
-        say.print(f"demo: {failure}")
+        say.print(f"demo: {failure}", markup=False)
         return 1
     return 0
 
@@ -68,19 +69,31 @@ class Failure(Exception):
 def demonstrate(stack: contextlib.ExitStack, seconds: float) -> None:
     """Everything, in the order a user would do it by hand."""
     place = stack.enter_context(workplace())
-    simulate(place)
-    fit(place)
-    ports = stack.enter_context(broker(place))
-    page = stack.enter_context(dashboard(place, ports[1]))
-    stack.enter_context(agent(place, ports[0]))
+    with building(place) as built:
+        simulate(place)
+        fit(place)
+        has_page = built()
+    mqtt, ws = stack.enter_context(broker(place))
+    page = stack.enter_context(dashboard(ws)) if has_page else ""
+    serving = stack.enter_context(agent(place, mqtt))
     truth = place / "truth.csv"
-    with van(place, ports[0], seconds, truth) as driving:
-        print(json.dumps({"dashboard": page, "mqtt": f"{HOST}:{ports[0]}", "truth": str(truth)}), flush=True)
-        say.print(f"[bold]open {page}[/bold]" if page else "no npm here, so no dashboard; the rest runs")
-        say.print(f"MQTT at {HOST}:{ports[0]}, a window a second; Ctrl-C ends it")
+    with van(place, mqtt, seconds, truth) as driving:
+        print(json.dumps({"dashboard": page, "mqtt": f"{HOST}:{mqtt}", "truth": str(truth)}), flush=True)
+        welcome(page, mqtt, place / "agent.log")
         if driving.wait() != 0:
             raise Failure(tail(place / "van.log"))
     time.sleep(1.0 if seconds < float("inf") else 0.0)  # the last windows are on their way
+    if serving.poll() is not None:
+        raise Failure(tail(place / "agent.log"))
+
+
+def welcome(page: str, port: int, log: Path) -> None:
+    """Where to look; addresses stay on one line."""
+    if page:
+        say.print(f"[bold]open {page}[/bold]", soft_wrap=True)
+    say.print(f"the agent's log: tail -f {log.relative_to(ROOT)}", soft_wrap=True)
+    say.print(f"MQTT: {HOST}:{port}, topic calibrated/+/co")
+    say.print("a window a second, until the van has caught up with the clock; Ctrl-C ends it")
 
 
 @contextlib.contextmanager
@@ -155,7 +168,7 @@ def broker(place: Path) -> Iterator[tuple[int, int]]:
 
 
 @contextlib.contextmanager
-def agent(place: Path, port: int) -> Iterator[None]:
+def agent(place: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """The real agent, as systemd would run it."""
     config = place / "edge-agent.toml"
     config.write_text(
@@ -166,7 +179,7 @@ def agent(place: Path, port: int) -> Iterator[None]:
     log = place / "agent.log"
     with child(log, script("edge-agent"), "run", "--config", config) as process:
         wait_for(lambda: "broker.connected" in log.read_text(), process, log)
-        yield
+        yield process
 
 
 @contextlib.contextmanager
@@ -179,11 +192,8 @@ def van(place: Path, port: int, seconds: float, truth: Path) -> Iterator[subproc
 
 
 @contextlib.contextmanager
-def dashboard(place: Path, ws: int) -> Iterator[str]:
-    """The page, built if need be and served on a free port; its address, or nothing without npm."""
-    if not build_dashboard(place):
-        yield ""
-        return
+def dashboard(ws: int) -> Iterator[str]:
+    """The page, served on a free port; its address."""
     handler = functools.partial(Quiet, directory=str(DASHBOARD / "dist"))
     with http.server.ThreadingHTTPServer((HOST, 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -198,21 +208,34 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-def build_dashboard(place: Path) -> bool:
-    """Build the page once; a second demo waits here and finds it done."""
-    npm = shutil.which("npm")
-    if npm is None:
-        return False
+@contextlib.contextmanager
+def building(place: Path) -> Iterator[Callable[[], bool]]:
+    """Build the page, if need be, while other things are done; what is given waits and tells if there is one.
+
+    A second demo waits for the first one's build. Without a page the rest is still worth seeing.
+    """
+    npm, log = shutil.which("npm"), place / "npm.log"
     with (DASHBOARD / "package.json").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        built = DASHBOARD / "dist" / "index.html"
-        newest = max(file.stat().st_mtime for file in (DASHBOARD / "src").rglob("*") if file.is_file())
-        if built.exists() and built.stat().st_mtime > newest:
-            return True
-        say.print("building the dashboard")
-        run(place, npm, "ci", directory=DASHBOARD)
-        run(place, npm, "run", "build", directory=DASHBOARD)
-    return True
+        if npm and not is_built():
+            say.print("building the dashboard meanwhile")
+            steps = f"{npm} ci --no-audit --no-fund && exec {npm} run build"
+            with child(log, "sh", "-c", steps, directory=DASHBOARD) as process:
+                yield lambda: process.wait() == 0 or no_page(tail(log))
+                return
+    yield lambda: is_built() or no_page("npm is not installed; the rest runs")
+
+
+def is_built() -> bool:
+    """Whether the page is newer than its sources."""
+    page = DASHBOARD / "dist" / "index.html"
+    sources = [*(DASHBOARD / "src").rglob("*"), *DASHBOARD.glob("*.*")]
+    return page.exists() and page.stat().st_mtime > max(source.stat().st_mtime for source in sources)
+
+
+def no_page(reason: str) -> bool:
+    say.print(f"no dashboard: {reason}", markup=False)
+    return False
 
 
 def script(name: str) -> str:
@@ -244,12 +267,16 @@ def child(log: Path, *arguments: object, directory: Path = ROOT) -> Iterator[sub
         yield process
     finally:
         with uninterrupted():
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it started."""
+    for number, patience_s in ((signal.SIGTERM, 10.0), (signal.SIGKILL, None)):
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(patience_s)
 
 
 def die_with_parent() -> None:
