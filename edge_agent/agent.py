@@ -192,7 +192,7 @@ class Agent:
 
     def _close_due(self) -> None:
         """While readings cannot reach us the clocks close nothing: they may be on their way."""
-        by_clock = self._ingress.connected and self._watch.due(self._time.elapsed_ms)
+        by_clock = self._ingress.connected and not self._stuck and self._watch.due(self._time.elapsed_ms)
         now_ms = self._time.now_ms if by_clock and self._time.trusted else None
         steady_ms = self._time.elapsed_ms if by_clock else None
         estimates = self._pipeline.close(now_ms, self._time.synchronised, steady_ms)
@@ -214,6 +214,8 @@ class Agent:
             self._chores.notifier.alive("the journal's disk does not take writes")
             self._stuck = True
             return
+        if self._stuck:
+            self._windows.wait(self._time.elapsed_ms)  # what came meanwhile is in the inbox or at the broker
         self._stuck = False
         self._ingress.ack(messages)
         self._outlet.committed(outgoing)

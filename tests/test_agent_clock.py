@@ -259,6 +259,28 @@ def test_a_clock_that_stands_in_the_future_forgets_no_history(
     driven.stop()
 
 
+def test_while_the_disk_refuses_the_clocks_close_no_window(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """What comes meanwhile waits in the inbox or at the broker, and belongs to the window that is open."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van)
+    minute(driven, 0)
+    with disk_without_room():
+        minutes = [json.dumps({"value": 231.0, "at": START_MS + n * MINUTE_MS}) for n in (1, 2)]
+        van.publish("sensors/5A2D/op1", minutes[0], qos=1).wait_for_publish(10)
+        driven.turn()  # the disk refuses it, and now the loop takes nothing more
+        van.publish("sensors/5A2D/op1", minutes[1], qos=1).wait_for_publish(10)
+        driven.clock.pass_ms(HOUR_MS)
+        driven.turn()
+    driven.turn(3)
+    driven.clock.pass_ms(119_000)
+    assert driven.estimates(0) == [], "the patience begins anew when the disk takes writes again"
+    driven.clock.pass_ms(1_000)
+    [estimate] = driven.estimates(1)
+    driven.stop()
+    assert (estimate.start_ms, estimate.minutes["op1"]) == (START_MS, 3)
+
+
 def test_a_full_disk_does_not_end_the_agent_when_it_is_time_to_forget(
     tmp_path: Path, broker: Broker, van: Client
 ) -> None:
