@@ -259,7 +259,8 @@ class Journal:
     def _remember(self, batch: int, now_ms: int, windows: Iterable[tuple[str, int]]) -> None:
         """Note which open windows a batch holds readings of."""
         last = self._strides[-1] if self._strides else None
-        if last is None or now_ms - last.began_ms >= STRIDE_MS or len(last.windows) >= STRIDE_WINDOWS:
+        # abs: after the clock was set back by a year, one stride would go on, and pin the journal, for a year.
+        if last is None or abs(now_ms - last.began_ms) >= STRIDE_MS or len(last.windows) >= STRIDE_WINDOWS:
             self._strides.append(Stride(batch, now_ms, set()))
         self._strides[-1].windows.update(windows)
 

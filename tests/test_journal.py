@@ -211,6 +211,18 @@ def test_batches_are_numbered_on_although_all_were_trimmed_away(tmp_path: Path) 
         assert _open_readings(journal) == [reading(99 * WINDOW_MS)]
 
 
+def test_a_clock_that_was_set_back_does_not_keep_readings_of_closed_windows(tmp_path: Path) -> None:
+    """One batch stamped a year ahead; from then on windows close as ever, and their batches may go."""
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(readings=[reading(0)]), now_ms=365 * DAY_MS)
+        for n in range(1, 20):
+            journal.commit(Change(readings=[reading(n * WINDOW_MS)]), now_ms=n * 20_000)
+            journal.commit(Change(estimates=[estimate(window=n - 1)]), now_ms=n * 20_000)
+    with journal_in(tmp_path) as journal:
+        rebuilt = [each for readings, _ in journal.rebuild() for each in readings]
+        assert rebuilt == [reading(19 * WINDOW_MS)]
+
+
 def test_held_readings_are_kept_for_this_boot_and_counted_once_for_others(tmp_path: Path) -> None:
     traces = [(7, "5A2D", "op1", 231.4)]
     with journal_in(tmp_path) as journal:
