@@ -199,6 +199,7 @@ class Agent:
         for estimate in estimates:
             self._log.info("window.closed", **_window_fields(estimate))
         self._group.change.estimates += estimates
+        self._group.change.closed_until.update(self._windows.take_closed_until())
 
     def _commit_if_due(self) -> None:
         self._group.change.delivered += self._outlet.take_delivered()

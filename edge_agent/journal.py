@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS sensor (
 CREATE TABLE IF NOT EXISTS estimate (
     id INTEGER PRIMARY KEY, sensor TEXT NOT NULL, start_ms INTEGER NOT NULL, closed_ms INTEGER NOT NULL,
     payload BLOB NOT NULL, waiting INTEGER NOT NULL DEFAULT 1);
-CREATE INDEX IF NOT EXISTS estimate_of_sensor ON estimate (sensor, start_ms);
+CREATE INDEX IF NOT EXISTS estimate_of_sensor ON estimate (sensor);
 CREATE INDEX IF NOT EXISTS outbox ON estimate (id) WHERE waiting = 1;
 CREATE TABLE IF NOT EXISTS held (boot TEXT NOT NULL, readings BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -73,13 +73,13 @@ class Change:
     boot: str = ""
     released: bool = False  # whether everything held before has got its real stamp in `readings`
     estimates: list[Estimate] = field(default_factory=list)
+    closed_until: dict[str, int] = field(default_factory=dict)  # where not simply the end of an estimate
     delivered: list[int] = field(default_factory=list)
     facts: dict[str, str | int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(
-            self.readings or self.held or self.released or self.estimates or self.delivered or self.facts
-        )
+        kept = self.readings or self.held or self.released or self.estimates or self.closed_until
+        return bool(kept or self.delivered or self.facts)
 
 
 class Journal:
@@ -146,14 +146,16 @@ class Journal:
 
     def commit(self, change: "Change", now_ms: int) -> list[Outgoing]:
         """Make all of a change durable at once; estimates get their sequence numbers here."""
-        sensors, outgoing = self._numbered(change.estimates)
+        sensors, outgoing = self._numbered(change)
         closed = {(estimate.sensor, estimate.start_ms) for estimate in change.estimates}
         with self._transaction() as db:
             if change.readings:
                 blob = msgpack.packb((change.readings, change.traces))
                 db.execute("INSERT INTO batch VALUES (?, ?, ?)", (self._next_batch, now_ms, blob))
             if outgoing:
-                self._insert(outgoing, sensors, closed, now_ms)
+                self._insert(outgoing, closed, now_ms)
+            states = ((name, *state) for name, state in sensors.items())
+            db.executemany("INSERT OR REPLACE INTO sensor VALUES (?, ?, ?)", states)
             if change.released:
                 db.execute("DELETE FROM held")
             if change.held:
@@ -165,7 +167,7 @@ class Journal:
                 "UPDATE estimate SET waiting = 0 WHERE id = ?", ((id_,) for id_ in change.delivered)
             )
             db.executemany("INSERT OR REPLACE INTO fact VALUES (?, ?)", change.facts.items())
-        self._sensors = sensors
+        self._sensors |= sensors
         self._next_estimate += len(outgoing)
         if change.readings:
             self._remember(self._next_batch, now_ms, self._windows(change.readings) - closed)
@@ -173,19 +175,11 @@ class Journal:
         self._forget(closed)
         return outgoing
 
-    def _insert(
-        self,
-        outgoing: list[Outgoing],
-        sensors: dict[str, tuple[int, int]],
-        closed: set[tuple[str, int]],
-        now_ms: int,
-    ) -> None:
+    def _insert(self, outgoing: list[Outgoing], closed: set[tuple[str, int]], now_ms: int) -> None:
         rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload) for each in outgoing)
         self._db.executemany("INSERT INTO estimate VALUES (?, ?, ?, ?, ?, 1)", rows)
         rebuild_from = next((s.first_batch for s in self._strides if s.windows - closed), self._next_batch)
         self._db.execute("INSERT OR REPLACE INTO fact VALUES ('rebuild_from', ?)", (rebuild_from,))
-        states = ((name, *sensors[name]) for name in {each.sensor for each in outgoing})
-        self._db.executemany("INSERT OR REPLACE INTO sensor VALUES (?, ?, ?)", states)
 
     def waiting(self, after: int, most: int) -> list[Outgoing]:
         """The oldest estimates that are not delivered, behind number `after`."""
@@ -203,14 +197,14 @@ class Journal:
         return depth, oldest_ms
 
     def history(self, sensor: str, last: int) -> list[bytes]:
-        """The payloads of a sensor's last estimates, oldest first."""
-        query = "SELECT payload FROM estimate WHERE sensor = ? ORDER BY start_ms DESC LIMIT ?"
+        """The payloads of a sensor's last estimates, in the order they were made: a start may be untrue."""
+        query = "SELECT payload FROM estimate WHERE sensor = ? ORDER BY id DESC LIMIT ?"
         with _trouble(self.path):
             return [payload for (payload,) in self._db.execute(query, (sensor, last))][::-1]
 
     def newest(self) -> list[Outgoing]:
-        """The newest estimate of each sensor."""
-        query = "SELECT id, sensor, max(start_ms), payload FROM estimate GROUP BY sensor"
+        """The estimate of each sensor that was made last."""
+        query = "SELECT max(id), sensor, start_ms, payload FROM estimate GROUP BY sensor"
         with _trouble(self.path):
             return [Outgoing(*row) for row in self._db.execute(query)]
 
@@ -246,14 +240,19 @@ class Journal:
         """Fold the write-ahead log into the file and let go of it."""
         self._db.close()
 
-    def _numbered(self, estimates: Sequence[Estimate]) -> tuple[dict[str, tuple[int, int]], list[Outgoing]]:
-        """Sequence numbers for estimates; the state they lead to is taken on only after the commit."""
-        sensors, outgoing = dict(self._sensors), []
-        for id_, estimate in enumerate(estimates, self._next_estimate):
-            closed_ms, seq = sensors.get(estimate.sensor, (0, 0))
-            sensors[estimate.sensor] = max(closed_ms, estimate.end_ms), seq + 1
+    def _numbered(self, change: Change) -> tuple[dict[str, tuple[int, int]], list[Outgoing]]:
+        """Sequence numbers for estimates; the states they lead to are taken on only after the commit."""
+        sensors: dict[str, tuple[int, int]] = {}
+        outgoing = []
+        for id_, estimate in enumerate(change.estimates, self._next_estimate):
+            name = estimate.sensor
+            closed_ms, seq = sensors.get(name) or self._sensors.get(name, (0, 0))
+            sensors[name] = max(closed_ms, estimate.end_ms), seq + 1
             payload = encode_estimate(replace(estimate, seq=seq + 1))
-            outgoing.append(Outgoing(id_, estimate.sensor, estimate.start_ms, payload))
+            outgoing.append(Outgoing(id_, name, estimate.start_ms, payload))
+        for name, closed_ms in change.closed_until.items():
+            _, seq = sensors.get(name) or self._sensors.get(name, (0, 0))
+            sensors[name] = closed_ms, seq
         return sensors, outgoing
 
     def _remember(self, batch: int, now_ms: int, windows: Iterable[tuple[str, int]]) -> None:

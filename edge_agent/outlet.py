@@ -34,7 +34,7 @@ class Outlet:
         self._handed: dict[int, int] = {}  # paho's number -> the estimate's
         self._after = 0
         self._may_wait = True  # whether the outbox is worth asking
-        self._newest = {each.sensor: each.start_ms for each in journal.newest()}
+        self._newest = {each.sensor: each.id for each in journal.newest()}
         self._answers: deque[tuple[str, dict[str, Any]]] = deque()
         self._answered: set[int] = set()  # paho's numbers of answers on their way: the asker sets the pace
         self._requests: deque[tuple[str, str, int]] = deque()
@@ -69,7 +69,7 @@ class Outlet:
     def committed(self, outgoing: Iterable[Outgoing]) -> None:
         """New estimates are in the outbox."""
         for each in outgoing:
-            self._newest[each.sensor] = max(each.start_ms, self._newest.get(each.sensor, 0))
+            self._newest[each.sensor] = each.id
             self._may_wait = True
 
     def settle(self, mid: int) -> None:
@@ -97,7 +97,7 @@ class Outlet:
             topic = self._topics.estimate.format(sensor=each.sensor)
             self._handed[self._connection.publish(topic, each.payload)] = each.id
             self._after = each.id
-            if each.start_ms == self._newest.get(each.sensor):
+            if each.id == self._newest.get(each.sensor):
                 self._publish_latest(each)
 
     def _put_up(self) -> None:

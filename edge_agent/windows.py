@@ -98,6 +98,7 @@ class Windows:
         self.max_readings = max_readings
         self.counts: Counter[Outcome] = Counter()
         self._ripe: set[str] = set()  # sensors whose event time has passed an open window
+        self._moved: set[str] = set()  # sensors whose horizon is not what it was when last taken
         self._sensors: dict[str, _Sensor] = {}
 
     def __contains__(self, sensor: str) -> bool:
@@ -125,8 +126,8 @@ class Windows:
         if start_ms < sensor.horizon_ms:
             if not synchronised or sensor.horizon_ms <= now_ms + IMPOSSIBLE_MS:
                 return Outcome.LATE
-            self._come_back(name, sensor, start_ms)
-            if start_ms in sensor.closed:
+            self._come_back(name, sensor, start_ms, now_ms)
+            if start_ms < sensor.horizon_ms:
                 return Outcome.LATE
         held = sensor.open.setdefault(start_ms, {}).setdefault(channel, {})
         if at_ms in held:
@@ -142,11 +143,13 @@ class Windows:
             self._ripe.add(name)
         return Outcome.ACCEPTED
 
-    def _come_back(self, name: str, sensor: _Sensor, start_ms: int) -> None:
+    def _come_back(self, name: str, sensor: _Sensor, start_ms: int, now_ms: int) -> None:
         """A stamp from far ahead that no clock could judge must not make a sensor late for good."""
-        sensor.horizon_ms = start_ms
+        ends = [each + self.length_ms for each in sensor.closed if each <= now_ms + IMPOSSIBLE_MS]
+        sensor.horizon_ms = max([start_ms, *ends])
         sensor.doomed |= {each for each in sensor.open if each > start_ms}
         self._ripe.add(name)
+        self._moved.add(name)
 
     def close(self, now_ms: int | None = None, steady_ms: int | None = None) -> list[Window]:
         """The windows that are due, oldest first within a sensor; by event time alone without a clock."""
@@ -172,6 +175,14 @@ class Windows:
         """Take up after a restart: windows that start before `closed_until_ms` were closed already."""
         state = self._sensors.setdefault(sensor, _Sensor())
         state.horizon_ms = max(state.horizon_ms, closed_until_ms)
+
+    def take_closed_until(self) -> dict[str, int]:
+        """What to `resume` with, of the sensors for which it has changed since last asked.
+
+        Not simply the end of the newest closed window, which may be that of a stamp that cannot be true.
+        """
+        moved, self._moved = self._moved, set()
+        return {name: self._sensors[name].horizon_ms for name in moved}
 
     def wait(self, steady_ms: int) -> None:
         """Have patience with every sensor from now on: after an outage readings may be on their way."""
@@ -204,6 +215,7 @@ class Windows:
             sensor.doomed -= {start_ms}
         else:
             sensor.horizon_ms = max(sensor.horizon_ms, end_ms)
+        self._moved.add(name)
         sensor.closed = (*sensor.closed, start_ms)[-CLOSED_REMEMBERED:]
         means = {channel: average(held) for channel, held in sorted(channels.items())}
         return Window(name, start_ms, end_ms, means)

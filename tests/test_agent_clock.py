@@ -15,7 +15,7 @@ from edge_agent.journal import newest_health
 from edge_agent.messages import Estimate, Reading, decode_estimate
 from edge_agent.settings import Settings
 from tests.broker import Broker, client, wait_until
-from tests.test_agent import START_MS
+from tests.test_agent import START_MS, retained
 from tests.test_journal import disk_without_room
 from tests.test_timekeeper import HandClock
 
@@ -170,6 +170,27 @@ def test_after_another_boot_held_readings_cannot_be_placed_and_are_counted(
     second.stop()
     assert second.readings() == []
     assert json.loads(newest_health(second.state))["readings"]["unstampable"] == 2
+
+
+def test_one_stamp_from_far_ahead_spoils_neither_what_is_open_nor_what_is_latest(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """Accepted while the clock could not judge it; after synchronisation, and a restart, all is as ever."""
+    first = Driven(tmp_path, broker, booted(), van)
+    first.say("op1", {"value": 9.0, "at": 4_000_000_000_000})
+    synchronise(first)
+    first.clock.pass_ms(28 * MINUTE_MS)
+    assert [each.start_ms for each in first.estimates(1)] == [3_999_999_600_000]
+    for number in range(30, 40):
+        minute(first, number)
+    first.stop()
+    second = Driven(tmp_path, broker, first.clock, van)
+    for number in range(40, 47):
+        minute(second, number)
+    [estimate] = second.estimates(1)
+    assert (estimate.start_ms, estimate.minutes["op1"]) == (START_MS + 30 * MINUTE_MS, 15)
+    assert decode_estimate(retained(broker, "calibrated/5A2D/co/latest")) == estimate
+    second.stop()
 
 
 def minute(driven: Driven, number: int) -> None:

@@ -137,6 +137,27 @@ def test_history_is_the_last_windows_oldest_first(tmp_path: Path) -> None:
         assert [sequence(each.payload) for each in journal.newest()] == [("5A2D", 4), ("5CB6", 4)]
 
 
+def test_the_newest_is_what_was_made_last_whatever_its_stamp_says(tmp_path: Path) -> None:
+    """One window of a stamp from 2096 must not be the newest for seventy years."""
+    with journal_in(tmp_path) as journal:
+        for window in (5, 4_444_444, 6):
+            journal.commit(Change(estimates=[estimate(window=window)]), now_ms=0)
+        assert [sequence(payload)[1] for payload in journal.history("5A2D", 2)] == [2, 3]
+        assert [sequence(each.payload)[1] for each in journal.newest()] == [3]
+
+
+def test_what_is_closed_is_what_the_change_says(tmp_path: Path) -> None:
+    """The windows know better than the estimates, whose stamps may be far ahead; also without any."""
+    with journal_in(tmp_path) as journal:
+        change = Change(estimates=[estimate(window=4_444_444)], closed_until={"5A2D": 5 * WINDOW_MS})
+        journal.commit(change, now_ms=0)
+        journal.commit(Change(closed_until={"5CB6": 7 * WINDOW_MS}), now_ms=0)
+    with journal_in(tmp_path) as journal:
+        assert journal.closed_until() == {"5A2D": 5 * WINDOW_MS, "5CB6": 7 * WINDOW_MS}
+        made = journal.commit(Change(estimates=[estimate("5A2D", 6), estimate("5CB6", 7)]), now_ms=0)
+        assert [sequence(each.payload) for each in made] == [("5A2D", 2), ("5CB6", 1)]
+
+
 @contextmanager
 def disk_without_room() -> Iterator[None]:
     """No file may grow, as on a full disk."""

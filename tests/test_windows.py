@@ -234,6 +234,20 @@ def test_after_a_restart_closed_windows_stay_closed() -> None:
     assert len(windows) == 1
 
 
+def test_a_stamp_from_far_ahead_moves_nothing_for_good() -> None:
+    """Nor does coming back from it open a window that was closed before."""
+    windows = Windows(LENGTH_MS, GRACE_MS)
+    for at_ms in (5, LENGTH_MS, 4_000_000_000_000):
+        windows.add(reading(at_ms), now_ms=LENGTH_MS, synchronised=False)
+    assert starts(windows.close()) == [0, LENGTH_MS]
+    now_ms = LENGTH_MS + MINUTE_MS
+    assert windows.add(reading(now_ms), now_ms) is Outcome.LATE
+    assert windows.add(reading(2 * LENGTH_MS), now_ms + LENGTH_MS) is Outcome.ACCEPTED
+    assert len(windows.close()) == 1, "that of the impossible stamp"
+    assert windows.take_closed_until() == {"5A2D": 2 * LENGTH_MS}
+    assert windows.take_closed_until() == {}, "told once"
+
+
 def test_a_window_tells_mean_minutes_and_extremes_of_each_channel() -> None:
     windows = Windows(LENGTH_MS, GRACE_MS)
     feed(windows, reading(0, 1.0), reading(1, 3.0), reading(60_000, 5.0), reading(0, 24.0, "temperature"))
