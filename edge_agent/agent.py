@@ -38,6 +38,7 @@ class Agent:
         self._settings = settings
         self._log, self._limited = logger(), Limited()
         self._stopping = self._answering = self._stuck = False
+        self._hearing = False  # not the connection's `connected`, which is true before we take its event
         self._admitted: set[str] = set()
         self._watch = Every(WATCH_MS)
         self._windows = _windows(settings)
@@ -135,6 +136,7 @@ class Agent:
         elif isinstance(event, Connected):
             self._welcome(connection, event)
         elif isinstance(event, Disconnected):
+            self._hearing = self._hearing and connection is not self._ingress
             name = "broker.refused" if event.refused else "broker.lost"
             self._limited.warning(self._time.elapsed_ms, name, broker=str(connection), reason=event.reason)
 
@@ -192,7 +194,7 @@ class Agent:
 
     def _close_due(self) -> None:
         """While readings cannot reach us the clocks close nothing: they may be on their way."""
-        by_clock = self._ingress.connected and not self._stuck and self._watch.due(self._time.elapsed_ms)
+        by_clock = self._hearing and not self._stuck and self._watch.due(self._time.elapsed_ms)
         now_ms = self._time.now_ms if by_clock and self._time.trusted else None
         steady_ms = self._time.elapsed_ms if by_clock else None
         estimates = self._pipeline.close(now_ms, self._time.synchronised, steady_ms)
@@ -225,6 +227,7 @@ class Agent:
         session = "resumed" if event.resumed else "new"
         self._log.info("broker.connected", broker=str(connection), session=session)
         if connection is self._ingress:
+            self._hearing = True
             self._windows.wait(self._time.elapsed_ms)
         if connection is self._egress:
             self._outlet.announce(self._pipeline.models.values())

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -41,14 +41,21 @@ class Driven:
         van.on_message = lambda *message: self._heard.append((message[2].topic, message[2].payload))
         van.subscribe([("calibrated/+/co", 1), ("agents/van-1/#", 1)])
         self._agent.start()
-        self._turn_until(lambda: ("agents/van-1/status", b"online") in self._heard)
+        self.turn_until(lambda: ("agents/van-1/status", b"online") in self._heard)
 
-    def _turn_until(self, condition: object) -> None:
+    def turn_until(self, condition: object) -> None:
+        """Turns until something is the case."""
+
         def turn() -> object:
             self._agent.step()
             return condition()  # type: ignore[operator]
 
         wait_until(turn, what="the agent")
+
+    @property
+    def connected(self) -> bool:
+        """Whether the agent's connection is up, taken notice of or not."""
+        return self._agent._ingress.connected
 
     def turn(self, times: int = 1) -> None:
         """So many whole turns; a request that asks nothing keeps the loop from waiting."""
@@ -60,7 +67,7 @@ class Driven:
         """A reading comes in and is on disk."""
         before = self.seen()
         self._van.publish(f"sensors/5A2D/{channel}", json.dumps(payload), qos=1).wait_for_publish(10)
-        self._turn_until(lambda: self.seen() > before)
+        self.turn_until(lambda: self.seen() > before)
 
     def seen(self) -> int:
         """How many readings the journal has, held or not."""
@@ -82,7 +89,7 @@ class Driven:
 
     def estimates(self, number: int) -> list[Estimate]:
         """All that was published, once there are so many."""
-        self._turn_until(lambda: len(self._estimates()) >= number)
+        self.turn_until(lambda: len(self._estimates()) >= number)
         self.turn(3)
         return self._estimates()
 
@@ -300,6 +307,41 @@ def test_while_the_disk_refuses_the_clocks_close_no_window(
     [estimate] = driven.estimates(1)
     driven.stop()
     assert (estimate.start_ms, estimate.minutes["op1"]) == (START_MS, 3)
+
+
+class InterruptedClock(HandClock):
+    """Something happens while somebody looks at it."""
+
+    meanwhile: Callable[[], None] | None = None
+
+    def now_ms(self) -> int:
+        happening, self.meanwhile = self.meanwhile, None
+        if happening:
+            happening()
+        return super().now_ms()
+
+
+def test_a_broker_that_returns_in_the_middle_of_a_turn_closes_no_window(
+    tmp_path: Path, durable_broker: Broker, van: Client
+) -> None:
+    """Connected again is not yet heard again: what the broker kept is still to come."""
+    clock = InterruptedClock(wall_ms=START_MS)
+    driven = Driven(tmp_path, durable_broker, clock, van)
+    minute(driven, 0)
+    durable_broker.stop()
+    driven.turn_until(lambda: not driven.connected)
+    clock.pass_ms(HOUR_MS)
+
+    def broker_returns() -> None:
+        durable_broker.start()
+        wait_until(lambda: driven.connected)
+
+    clock.meanwhile = broker_returns
+    driven.turn_until(lambda: driven.connected)
+    wait_until(van.is_connected)
+    driven.turn(2)
+    assert driven.history() == []
+    driven.stop()
 
 
 def test_a_full_disk_does_not_end_the_agent_when_it_is_time_to_forget(
