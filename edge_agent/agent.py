@@ -106,7 +106,7 @@ class Agent:
             self._take(connection, event)
         if stepped_ms := self._time.look():
             self._log.warning("clock.stepped", by_ms=stepped_ms)
-        if self._held and self._time.synchronised:
+        if self._held and self._time.placed:
             self._release()
         self._close_due()
         self._commit_if_due()
@@ -142,15 +142,16 @@ class Agent:
 
     def _take_message(self, message: Message) -> None:
         self._group.messages.append(message)
-        hold = not self._time.synchronised
+        hold = not self._time.placed
         try:
             taken = self._intake.take(message, 0 if hold else self._time.offset_ms)
         except BadReading as error:
             self._limited.warning(self._time.elapsed_ms, "reading.rejected", reason=str(error))
             return
         self._group.change.traces += taken.traces
-        self._chores.heard.note(taken.readings, self._time.elapsed_ms)
-        if hold and not taken.own_stamp:
+        hold = hold and not taken.own_stamp
+        self._chores.heard.note(taken.readings, self._time.elapsed_ms, placed=not hold)
+        if hold:
             self._hold(taken.readings)
         else:
             self._feed(taken.readings)
@@ -171,7 +172,7 @@ class Agent:
                 self._limited.warning(self._time.elapsed_ms, f"reading.{outcome}", **fields)
 
     def _hold(self, readings: list[Reading]) -> None:
-        """Readings without a stamp wait, on time since boot, for the clock to be synchronised."""
+        """Readings without a stamp wait, on time since boot, for the clock to be right for once."""
         if len(self._held) >= MAX_HELD:
             self._intake.counts["unstampable"] += len(readings)
             return

@@ -19,14 +19,15 @@ class Heard:
         self._channels: dict[str, dict[str, tuple[int, float, int]]] = {}  # when, value, repeats
         self._last_at_ms: dict[str, int] = {}
 
-    def note(self, readings: Iterable[Reading], elapsed_ms: int) -> None:
-        """Readings have come, now on the clock that never steps."""
+    def note(self, readings: Iterable[Reading], elapsed_ms: int, placed: bool = True) -> None:
+        """Readings have come, now on the clock that never steps; `placed` if their own time is known."""
         for sensor, channel, at_ms, value in readings:
             channels = self._channels.setdefault(sensor, {})
             before = channels.get(channel)
             repeats = before[2] + 1 if before and before[1] == value else 1
             channels[channel] = elapsed_ms, value, repeats
-            self._last_at_ms[sensor] = at_ms
+            if placed:
+                self._last_at_ms[sensor] = at_ms
 
     def sensors(self) -> list[str]:
         """Every sensor that ever said something."""

@@ -13,6 +13,7 @@ class Timekeeper:
         self._doubt_until_ms = 0
         self.now_ms, self.elapsed_ms = clock.now_ms(), clock.elapsed_ms()
         self.synchronised = self._told = clock.synchronised()
+        self.placed = self.synchronised  # right once, and not set since: it may drift, but it is no riddle
         self._steps = Steps(self.now_ms, self.elapsed_ms)
 
     def look(self) -> int:
@@ -21,12 +22,13 @@ class Timekeeper:
         stepped_ms = self._steps.notice(self.now_ms, self.elapsed_ms)
         if stepped_ms:
             self._doubt_until_ms = self.elapsed_ms + self._doubt_ms
-            self.synchronised = self._clock.synchronised()  # whoever set the clock may have spoilt it
+            self.synchronised = self.placed = self._clock.synchronised()  # who set it may have spoilt it
         return stepped_ms
 
     def ask(self) -> bool:
         """Ask the kernel again whether its clock is synchronised; True if the answer has changed."""
         self.synchronised = self._clock.synchronised()
+        self.placed = self.placed or self.synchronised
         # Read after the answer: synchronisation mostly comes with a step, and stamps must have it too.
         self.now_ms, self.elapsed_ms = self._clock.now_ms(), self._clock.elapsed_ms()
         before, self._told = self._told, self.synchronised

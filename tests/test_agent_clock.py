@@ -139,6 +139,23 @@ def test_unstamped_readings_wait_for_the_clock_and_are_stamped_right(
     ]
 
 
+def test_a_van_that_loses_its_network_goes_on_and_says_so(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """After hours without NTP the kernel calls the clock unsynchronised, which it has hardly become."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van)
+    driven.clock.good = False
+    driven.clock.pass_ms(2_000)
+    driven.turn(2)
+    for number in range(17):
+        driven.say("op1", 231.0 + number)
+        driven.clock.pass_ms(MINUTE_MS)
+    [estimate] = driven.estimates(1)
+    driven.stop()
+    assert (estimate.start_ms, estimate.minutes["op1"]) == (START_MS, 15)
+    assert estimate.clock == "unsynchronised"
+
+
 def test_a_stamped_reading_need_not_wait_for_the_clock(tmp_path: Path, broker: Broker, van: Client) -> None:
     driven = Driven(tmp_path, broker, booted(), van)
     driven.say("op1", {"value": 231.0, "at": START_MS})

@@ -32,6 +32,16 @@ def test_a_sensor_never_heard_is_all_silent(model: Model) -> None:
     }
 
 
+def test_readings_that_wait_for_the_clock_are_heard_but_have_no_time_yet() -> None:
+    """Their stamps count from the boot: they would say 1970."""
+    heard = Heard()
+    heard.note([Reading("5A2D", "op1", 30_000, 231.4)], elapsed_ms=30_000, placed=False)
+    told = heard.describe("5A2D", None, silent_since_ms=0)
+    assert (told["last_reading"], told["silent"]) == (None, [])
+    heard.note([Reading("5A2D", "op1", AT_MS, 231.4)], elapsed_ms=60_000)
+    assert heard.describe("5A2D", None, 0)["last_reading"] == "2024-02-01T09:00:00Z"
+
+
 def test_an_electrode_that_repeats_itself_is_stuck_until_it_moves(model: Model) -> None:
     """A thermometer may well say the same for long."""
     heard = Heard()

@@ -93,6 +93,21 @@ def test_the_step_that_came_with_synchronisation_is_in_the_offset_at_once() -> N
     assert not time.trusted
 
 
+def test_a_clock_that_was_right_once_still_places_readings_when_the_network_is_gone() -> None:
+    """After hours without NTP the kernel calls it unsynchronised; only a step makes it a riddle again."""
+    clock = HandClock(good=False)
+    time = Timekeeper(clock, doubt_ms=0)
+    assert not time.placed
+    clock.good = True
+    time.ask()
+    clock.good = False
+    time.ask()
+    assert (time.placed, time.synchronised, time.trusted) == (True, False, False)
+    clock.step_ms(3_600_000)
+    time.look()
+    assert not time.placed
+
+
 def test_a_step_makes_us_ask_at_once_whether_the_clock_is_still_good() -> None:
     """Setting a clock by hand makes the kernel call it unsynchronised; no reading may be stamped with it."""
     clock = HandClock()
