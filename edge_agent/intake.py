@@ -55,9 +55,12 @@ class Intake:
             del self._traces[next(iter(self._traces))]
 
     def _stamp(self, message: Message, readings: list[Reading], offset_ms: int) -> Taken:
-        """A redelivery of an unstamped reading would get another stamp, so it is known by its packet."""
+        """A redelivery of an unstamped reading would get another stamp, so it is known by its packet.
+
+        A retained one comes anew with every connection, whenever it was said.
+        """
         traces = [(message.mid, reading.sensor, reading.channel, reading.value) for reading in readings]
-        if message.dup and traces[0] in self._traces:
+        if message.retain or (message.dup and traces[0] in self._traces):
             self.counts["duplicate"] += len(readings)
             return Taken([], [], own_stamp=False)
         stamped = [self._stamp_one(reading, message.arrived_ms + offset_ms) for reading in readings]

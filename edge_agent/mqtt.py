@@ -33,6 +33,7 @@ class Message(NamedTuple):
     dup: bool
     epoch: int
     arrived_ms: int  # on the clock that never steps
+    retain: bool = False  # said before we subscribed, nobody knows when
 
 
 class Connected(NamedTuple):
@@ -215,6 +216,7 @@ class Connection:
                 message.dup,
                 self.epoch,
                 self._elapsed_ms(),
+                message.retain,
             ),
         )
 

@@ -50,6 +50,15 @@ def test_a_redelivery_without_a_stamp_is_known_by_its_packet() -> None:
         assert each.counts == {"duplicate": 1}
 
 
+def test_a_retained_reading_counts_only_with_a_stamp_of_its_own() -> None:
+    """It comes with every connection, and nobody knows when it was said."""
+    mine = intake()
+    assert mine.take(message()._replace(retain=True), OFFSET_MS) == Taken([], [], own_stamp=False)
+    assert mine.counts == {"duplicate": 1}
+    stamped = message(b'{"value": 231.4, "at": 1706782530}')._replace(retain=True)
+    assert mine.take(stamped, OFFSET_MS).readings == [Reading("5A2D", "op1", 1_706_782_530_000, 231.4)]
+
+
 def test_the_same_value_in_another_packet_is_another_reading() -> None:
     mine = intake()
     mine.take(message(mid=1), OFFSET_MS)

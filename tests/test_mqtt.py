@@ -82,6 +82,17 @@ def test_a_session_is_kept_and_what_came_meanwhile_arrives(durable_broker: Broke
         assert mine.payloads() == [b"1", b"2"]
 
 
+def test_what_the_broker_had_retained_is_told_apart_from_what_is_said_now(broker: Broker) -> None:
+    with client(broker) as publisher:
+        publisher.publish("sensors/5A2D/op1", b"1", qos=1, retain=True).wait_for_publish(10)
+        with line(broker.port) as mine:
+            mine.wait_for(Message)
+            publisher.publish("sensors/5A2D/op1", b"2", qos=1, retain=True).wait_for_publish(10)
+            mine.wait_for(Message, 2)
+            told = [(event.payload, event.retain) for event in mine.of(Message) if isinstance(event, Message)]
+    assert told == [(b"1", True), (b"2", False)]
+
+
 def test_what_is_not_acknowledged_comes_again_and_what_is_does_not(durable_broker: Broker) -> None:
     proxy = Proxy(durable_broker.port)
     with line(proxy.port) as mine:
