@@ -132,13 +132,18 @@ class Agent:
                 connection.ack([event])  # an old session of the uplink may hold subscriptions of other days
         elif isinstance(event, Published):
             if connection is self._egress:
-                self._outlet.settle(event.mid)
+                self._settle(event)
         elif isinstance(event, Connected):
             self._welcome(connection, event)
         elif isinstance(event, Disconnected):
             self._hearing = self._hearing and connection is not self._ingress
             name = "broker.refused" if event.refused else "broker.lost"
             self._limited.warning(self._time.elapsed_ms, name, broker=str(connection), reason=event.reason)
+
+    def _settle(self, event: Published) -> None:
+        self._outlet.settle(event.mid, refused=bool(event.refused))
+        if event.refused:
+            self._limited.warning(self._time.elapsed_ms, "publication.refused", reason=event.refused)
 
     def _take_message(self, message: Message) -> None:
         self._group.messages.append(message)
@@ -301,7 +306,7 @@ class Agent:
         while self._outlet.handed and self._egress.connected and self._time.elapsed_ms < until_ms:
             for connection, event in self._inbox.receive(0.05, MOST_AT_ONCE):
                 if isinstance(event, Published) and connection is self._egress:
-                    self._outlet.settle(event.mid)
+                    self._settle(event)
             self._time.look()
         self._group.change.delivered += self._outlet.take_delivered()
         self._commit()

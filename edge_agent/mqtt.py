@@ -54,9 +54,10 @@ class Woken(NamedTuple):
 
 
 class Published(NamedTuple):
-    """The broker has acknowledged one of our publications."""
+    """The broker has acknowledged one of our publications, or with MQTT 5 `refused` it for a reason."""
 
     mid: int
+    refused: str = ""
 
 
 Event = Message | Connected | Disconnected | Published | Woken
@@ -220,8 +221,8 @@ class Connection:
             ),
         )
 
-    def _on_publish(self, _client: Client, _data: Any, mid: int, _code: ReasonCode, _properties: Any) -> None:
-        self._inbox.put(self, Published(mid))
+    def _on_publish(self, _client: Client, _data: Any, mid: int, code: ReasonCode, _properties: Any) -> None:
+        self._inbox.put(self, Published(mid, str(code) if code.is_failure else ""))
 
 
 def retained(address: Address, topic: str, timeout_s: float) -> bytes:

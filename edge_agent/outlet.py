@@ -33,6 +33,7 @@ class Outlet:
         self._response = topics.response.format(agent=agent)
         self._handed: dict[int, int] = {}  # paho's number -> the estimate's
         self._after = 0
+        self._refused_from: int | None = None  # the first estimate that this connection's broker did not take
         self._may_wait = True  # whether the outbox is worth asking
         self._newest = {each.sensor: each.id for each in journal.newest()}
         self._answers: deque[tuple[str, dict[str, Any]]] = deque()
@@ -52,6 +53,8 @@ class Outlet:
         self._latest = {estimate.sensor: estimate for estimate in self._journal.newest()}
         self._cards = {model.sensor: model for model in models}
         self._may_wait = True
+        if self._refused_from is not None:
+            self._after, self._refused_from = self._refused_from - 1, None
 
     def show(self, model: Model) -> None:
         """Put up a model's card for dashboards, soon."""
@@ -72,12 +75,21 @@ class Outlet:
             self._newest[each.sensor] = each.id
             self._may_wait = True
 
-    def settle(self, mid: int) -> None:
-        """The broker has acknowledged a publication; if it was an estimate, it is delivered."""
+    def settle(self, mid: int, refused: bool = False) -> None:
+        """The broker has answered a publication; if it was an estimate, it is delivered.
+
+        A refused one stays in the outbox until the next connection: whoever mends the broker's list of
+        who may say what restarts it or us, and trying sooner would be a storm.
+        """
         self._answered.discard(mid)
-        if (estimate := self._handed.pop(mid, None)) is not None:
+        estimate = self._handed.pop(mid, None)
+        if estimate is None:
+            return
+        self._may_wait = True
+        if refused:
+            self._refused_from = min(estimate, self._refused_from or estimate)
+        else:
             self._delivered.append(estimate)
-            self._may_wait = True
 
     def take_delivered(self) -> list[int]:
         """The estimates that have arrived since last asked."""
@@ -93,10 +105,13 @@ class Outlet:
             return
         waiting = self._journal.waiting(self._after, room)
         self._may_wait = len(waiting) == room
+        on_their_way = set(self._handed.values())
         for each in waiting:
+            self._after = each.id
+            if each.id in on_their_way:
+                continue
             topic = self._topics.estimate.format(sensor=each.sensor)
             self._handed[self._connection.publish(topic, each.payload)] = each.id
-            self._after = each.id
             if each.id == self._newest.get(each.sensor):
                 self._publish_latest(each)
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from edge_agent.messages import Estimate, decode_estimate
 from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
 from edge_agent.outlet import IN_FLIGHT, Outlet
 from edge_agent.settings import Topics
-from tests.broker import Broker, client, wait_until
+from tests.broker import MOSQUITTO, Broker, Mosquitto, client, wait_until
 from tests.conftest import make_model
 
 WINDOW_MS = 900_000
@@ -27,7 +28,7 @@ def estimates(number: int, first: int = 0) -> list[Estimate]:
 class Way:
     """An outlet at a real broker, turned by hand, and somebody who hears everything."""
 
-    def __init__(self, journal: Journal, broker: Broker, ear: Client) -> None:
+    def __init__(self, journal: Journal, broker: Broker, ear: Client, version: str = "3.1.1") -> None:
         self.heard: list[tuple[str, bytes]] = []
         ear.on_message = lambda *message: self.heard.append((message[2].topic, message[2].payload))
         subscribed: list[object] = []
@@ -35,19 +36,22 @@ class Way:
         ear.subscribe([("calibrated/#", 1), ("agents/#", 1)])
         wait_until(lambda: subscribed, what="the ear")
         self.inbox = Inbox()
-        address = Address(broker.host, broker.port, "outlet")
+        address = Address(broker.host, broker.port, "outlet", version)
         self.connection = Connection(address, ("agents/van-1/status", b"offline"), self.inbox, lambda: 0)
         self.outlet = Outlet(self.connection, Topics(), "van-1", journal)
 
     def connect(self) -> None:
         self.connection.start([])
+        self.wait_until_connected()
+
+    def wait_until_connected(self) -> None:
         wait_until(lambda: any(isinstance(e, Connected) for _, e in self.inbox.receive(0.1, 10)))
 
     def settle(self) -> list[int]:
         """Let the broker's acknowledgements in."""
         for _, event in self.inbox.receive(0.05, 1_000):
             if isinstance(event, Published):
-                self.outlet.settle(event.mid)
+                self.outlet.settle(event.mid, refused=bool(event.refused))
         return self.outlet.take_delivered()
 
     def on(self, topic: str) -> list[bytes]:
@@ -98,6 +102,36 @@ def test_what_was_not_acknowledged_is_sent_again_after_a_restart(
     way.outlet.flush()
     wait_until(lambda: way.on("calibrated/5A2D/co"))
     assert [decode_estimate(p).seq for p in way.on("calibrated/5A2D/co")] == [2]
+
+
+@pytest.mark.skipif(MOSQUITTO is None, reason="mosquitto is not installed; no other broker refuses")
+def test_an_estimate_that_the_broker_refuses_stays_until_it_is_let_in(
+    tmp_path: Path, journal: Journal
+) -> None:
+    """MQTT 5 tells of a refusal in the acknowledgement; 3.1.1 cannot."""
+    acl = tmp_path / "acl"
+    acl.write_text("topic read #\ntopic write calibrated/5CB6/co\n")
+    broker = Mosquitto(tmp_path / "strict", f"acl_file {acl}")
+    allowed = [replace(each, sensor="5CB6") for each in estimates(1)]
+    made = journal.commit(Change(estimates=estimates(2) + allowed), now_ms=0)
+    with client(broker) as ear:
+        way = Way(journal, broker, ear, version="5")
+        way.connect()
+        way.outlet.flush()
+        delivered: list[int] = []
+        wait_until(lambda: delivered.extend(way.settle()) or not way.outlet.handed)  # type: ignore[func-returns-value]
+        assert delivered == [made[2].id]
+        journal.commit(Change(delivered=delivered), now_ms=0)
+        broker.stop()
+        acl.write_text("topic readwrite #\n")
+        broker.start()
+        way.wait_until_connected()
+        way.outlet.announce([])
+        way.outlet.flush()
+        wait_until(lambda: delivered.extend(way.settle()) or len(delivered) >= 3)  # type: ignore[func-returns-value]
+        way.connection.stop()
+    broker.stop()
+    assert delivered == [made[2].id, made[0].id, made[1].id]
 
 
 def test_a_newcomer_finds_status_the_newest_and_the_cards(way: Way, journal: Journal, broker: Broker) -> None:
