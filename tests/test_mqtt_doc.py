@@ -11,6 +11,7 @@ from edge_agent import outlet, quality, settings
 from edge_agent.card import card
 from edge_agent.messages import Estimate, decode_estimate, estimate_record
 from edge_agent.model import Model
+from edge_agent.windows import MAX_TOTAL
 from tests.broker import AgentProcess, Broker, client, wait_until
 from tests.test_agent import Collector, bundles, health, publish, readings, retained
 from tests.test_agent import agent as agent  # noqa: PLC0414 - a fixture
@@ -98,6 +99,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
         f"more than {windows.future_s / 60:g} minutes (`future_s`)",
         f"fewer than {windows.coverage * 100:g} %",
         f"more than {windows.max_readings} (`max_readings`)",
+        f"{MAX_TOTAL:,} in all open windows".replace(",", " "),
         f"more than {limits.max_payload_bytes} bytes",
         f"beyond the limit of {limits.max_sensors} (`max_sensors`)",
         f"keep-alive ({defaults.broker.keepalive_s} s)",

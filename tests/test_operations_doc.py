@@ -6,7 +6,7 @@ from pathlib import Path
 
 from edge_agent import agent, chores, cli, log, outlet
 from edge_agent.settings import Settings
-from edge_agent.windows import Outcome
+from edge_agent.windows import MAX_TOTAL, Outcome
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "operations.md").read_text()
@@ -44,6 +44,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
         f"or every {journal.commit_messages}\nmessages (`commit_messages`)",
         f"At most {agent.MAX_HELD:,} are held".replace(",", " "),
         f"{outlet.IN_FLIGHT} in flight",
+        f"{MAX_TOTAL:,} in all open windows".replace(",", " "),
     ):
         assert words in TEXT, words
     assert (journal.commit_ms, chores.LOOK_MS, log.EVERY_MS) == (1_000, 2_000, 10_000)

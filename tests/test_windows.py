@@ -226,6 +226,19 @@ def test_a_flood_is_bounded_and_counted() -> None:
     assert windows.counts == outcomes
 
 
+def test_all_windows_together_are_bounded_until_one_closes() -> None:
+    """Many sensors can be more than the memory holds; a reading that finds no room still tells the time."""
+    windows = Windows(LENGTH_MS, GRACE_MS, max_total=100)
+    feed(windows, *(reading(at_ms, sensor="5CB6") for at_ms in range(60)))
+    outcomes = feed(windows, *(reading(at_ms) for at_ms in range(50)))
+    assert Counter(outcomes) == {Outcome.ACCEPTED: 40, Outcome.EXCESS: 10}
+    assert feed(windows, reading(LENGTH_MS + GRACE_MS)) == [Outcome.EXCESS]
+    [window] = windows.close()
+    assert (window.sensor, window.channels["op1"].readings) == ("5A2D", 40)
+    again = feed(windows, *(reading(LENGTH_MS + GRACE_MS + at_ms) for at_ms in range(50)))
+    assert Counter(again) == {Outcome.ACCEPTED: 40, Outcome.EXCESS: 10}
+
+
 def test_after_a_restart_closed_windows_stay_closed() -> None:
     windows = Windows(LENGTH_MS, GRACE_MS)
     windows.resume("5A2D", closed_until_ms=LENGTH_MS)
