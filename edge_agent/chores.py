@@ -1,6 +1,7 @@
 """What the agent does beside its work: bundles that changed, a journal that grows, health, systemd."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from edge_agent import health
@@ -17,7 +18,7 @@ from edge_agent.systemd import Notifier
 from edge_agent.timekeeper import Every, Timekeeper
 from edge_agent.windows import Outcome
 
-LOOK_MS = 2_000  # how often the bundles' directory and the kernel's clock are looked at
+LOOK_MS = 2_000  # how often the bundles' directory, the kernel's clock and the journal's size are looked at
 TRIM_MS = 600_000
 ALIVE_MS = 10_000
 
@@ -62,6 +63,7 @@ class Chores:
             if self._time.ask():
                 self._log.info("clock.synchronised" if self._time.synchronised else "clock.lost")
             self._reload()
+            self._bound_journal()
         if self._trim.due(elapsed_ms):
             self._trim_journal()
         if self._health.due(elapsed_ms):
@@ -87,12 +89,16 @@ class Chores:
 
     def _trim_journal(self) -> None:
         """By age only with a clock that can be trusted: one that stands in 2099 would forget everything."""
-        limits = self._settings.journal
-        keep_after_ms = self._time.now_ms - int(limits.keep_days * 86_400_000) if self._time.trusted else 0
-        try:
-            dropped = self._journal.trim(keep_after_ms, limits.max_mb * 1_000_000)
-        except JournalUnavailable:
-            return  # on a full disk even forgetting needs room; the next commit says so
+        if self._time.trusted:
+            keep_days_ms = int(self._settings.journal.keep_days * 86_400_000)
+            with suppress(JournalUnavailable):  # on a full disk even forgetting needs room; a commit says so
+                self._journal.forget(self._time.now_ms - keep_days_ms)
+
+    def _bound_journal(self) -> None:
+        """Often, because a flood can write a hundred megabytes in ten minutes; mostly it only asks."""
+        dropped = 0
+        with suppress(JournalUnavailable):
+            dropped = self._journal.shrink(self._settings.journal.max_mb * 1_000_000)
         if dropped:
             self._log.error("estimates.dropped", estimates=dropped, reason="the journal is full")
 

@@ -27,6 +27,7 @@ CREATE TABLE IF NOT EXISTS estimate (
     payload BLOB NOT NULL, waiting INTEGER NOT NULL DEFAULT 1);
 CREATE INDEX IF NOT EXISTS estimate_of_sensor ON estimate (sensor);
 CREATE INDEX IF NOT EXISTS outbox ON estimate (id) WHERE waiting = 1;
+CREATE INDEX IF NOT EXISTS waiting_of_sensor ON estimate (sensor) WHERE waiting = 1;
 CREATE TABLE IF NOT EXISTS held (boot TEXT NOT NULL, readings BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 """
@@ -216,25 +217,34 @@ class Journal:
             )
             return used * self._one("PRAGMA page_size")
 
-    def trim(self, keep_after_ms: int, max_bytes: int) -> int:
-        """Forget what is too old, then what is too much; returns how many waiting estimates were dropped.
+    def forget(self, keep_after_ms: int) -> None:
+        """Let go of what is too old, but never of what is open or waits."""
+        with self._transaction() as db:
+            db.execute(
+                "DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, self._first_open)
+            )
+            db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
+
+    def shrink(self, max_bytes: int) -> int:
+        """Let go of what is too much; returns how many waiting estimates were dropped.
 
         Readings of closed windows go first, then delivered estimates, and only then undelivered ones.
         """
-        first_open = self._strides[0].first_batch if self._strides else self._next_batch
-        with self._transaction() as db:
-            db.execute("DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, first_open))
-            db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
-        for table, condition in (("batch", f"id < {first_open}"), ("estimate", "waiting = 0")):
+        for table, condition in (("batch", f"id < {self._first_open}"), ("estimate", "waiting = 0")):
             while self.size_bytes() > max_bytes and self._delete_oldest(table, condition):
                 pass
         dropped = 0
-        while self.size_bytes() > max_bytes and (rows := self._delete_oldest("estimate", "waiting = 1")):
+        while self.size_bytes() > max_bytes and (rows := self._drop_waiting()):
             dropped += rows
         if dropped:
             self.dropped += dropped
-            self.commit(Change(facts={"dropped": self.dropped}), keep_after_ms)
+            self.commit(Change(facts={"dropped": self.dropped}), now_ms=0)
         return dropped
+
+    @property
+    def _first_open(self) -> int:
+        """The first batch that may hold readings of open windows."""
+        return self._strides[0].first_batch if self._strides else self._next_batch
 
     def close(self) -> None:
         """Fold the write-ahead log into the file and let go of it."""
@@ -279,6 +289,11 @@ class Journal:
         oldest = f"SELECT id FROM {table} WHERE {condition} ORDER BY id LIMIT {TRIM_ROWS}"  # noqa: S608
         with self._transaction() as db:
             return db.execute(f"DELETE FROM {table} WHERE id IN ({oldest})").rowcount  # noqa: S608
+
+    def _drop_waiting(self) -> int:
+        """From the sensor that has most, so that one flood does not push out what all others have to say."""
+        counted = "SELECT sensor FROM estimate WHERE waiting = 1 GROUP BY sensor ORDER BY count(*) DESC LIMIT 1"
+        return self._delete_oldest("estimate", f"waiting = 1 AND sensor = ({counted})")
 
     def _unpack(self, blob: bytes) -> tuple[list[Reading], list[Trace]]:
         """SQLite notices damage to its own pages, not to what is inside a row."""

@@ -1,17 +1,20 @@
 """Bounds and second chances: nothing a sensor, a clock or an old session does lasts for ever."""
 
 import json
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from paho.mqtt.client import Client
 
+from edge_agent.journal import Change, Journal
 from edge_agent.messages import Reading
 from edge_agent.windows import Outcome, Windows
 from tests.broker import AgentProcess, Broker, Mosquitto, client, wait_until
 from tests.test_agent import QUICK, START_MS, bundles, health, publish, readings
 from tests.test_agent_clock import HOUR_MS, Driven, booted, van
 from tests.test_faults import CALM, tiny_disk
+from tests.test_journal import estimate
+from tests.test_timekeeper import HandClock
 
 __all__ = ["bundles", "tiny_disk", "van"]
 
@@ -63,6 +66,20 @@ def test_readings_that_are_refused_use_up_no_memory(tmp_path: Path, broker: Brok
     sensors = health(broker)["sensors"]
     agent.stop()
     assert len(sensors) <= 3 + 6  # type: ignore[arg-type]
+
+
+def test_a_journal_that_has_grown_too_large_is_cut_within_seconds(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """A flood of windows writes megabytes a minute; looking every ten minutes would be too late."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van, max_mb=1)
+    with closing(Journal(driven.state / "journal.db", 900_000, "process-crash")) as flood:
+        flood.commit(Change(estimates=[estimate(window=n) for n in range(5_000)]), now_ms=0)
+        assert flood.size_bytes() > 1_000_000
+        driven.clock.pass_ms(2_000)
+        driven.turn(2)
+        assert flood.size_bytes() <= 1_000_000
+    driven.stop()
 
 
 def test_one_reading_from_2096_does_not_silence_a_sensor_for_ever() -> None:

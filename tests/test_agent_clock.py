@@ -26,7 +26,9 @@ HOUR_MS = 3_600_000
 class Driven:
     """An agent whose loop we turn, and its van and consumer."""
 
-    def __init__(self, directory: Path, broker: Broker, clock: HandClock, van: Client) -> None:
+    def __init__(
+        self, directory: Path, broker: Broker, clock: HandClock, van: Client, max_mb: int = 256
+    ) -> None:
         (directory / "bundles").mkdir(exist_ok=True)
         self.state, self.clock, self._van = directory / "state", clock, van
         settings = Settings(
@@ -34,7 +36,7 @@ class Driven:
             state=self.state,
             bundles=directory / "bundles",
             broker={"port": broker.port},  # type: ignore[arg-type]
-            journal={"commit_messages": 1, "durability": "process-crash"},  # type: ignore[arg-type]
+            journal={"commit_messages": 1, "durability": "process-crash", "max_mb": max_mb},  # type: ignore[arg-type]
         )
         self._agent = Agent(settings, clock)
         self._heard: list[tuple[str, bytes]] = []

@@ -185,7 +185,7 @@ def test_what_is_too_old_goes_but_never_what_is_open_or_waits(tmp_path: Path) ->
         [first] = journal.commit(Change(readings=[reading(1)], estimates=[estimate(window=0)]), now_ms=0)
         journal.commit(Change(readings=[reading(WINDOW_MS)], delivered=[first.id]), now_ms=20_000)
         journal.commit(Change(estimates=[estimate("5CB6", 0)]), now_ms=40_000)
-        assert journal.trim(keep_after_ms=DAY_MS, max_bytes=10**9) == 0
+        journal.forget(keep_after_ms=DAY_MS)
         assert journal.history("5A2D", 10) == []
         assert [each.sensor for each in journal.waiting(0, 10)] == ["5CB6"]
     with journal_in(tmp_path) as journal:
@@ -203,16 +203,25 @@ def test_what_is_too_much_goes_in_order_of_worth_and_drops_are_counted_for_ever(
             if n < 1_000:
                 journal.commit(Change(delivered=[each.id for each in made]), now_ms=n * 20_000)
         full = journal.size_bytes()
-        assert journal.trim(0, full - 20_000) == 0
+        assert journal.shrink(full - 20_000) == 0
         assert len(journal.history("5A2D", 5_000)) == 2_000, "readings of closed windows were enough"
-        assert journal.trim(0, full - (full - empty) // 2) == 0
+        assert journal.shrink(full - (full - empty) // 2) == 0
         assert journal.outbox()[0] == 1_000
-        assert journal.trim(0, empty + 350_000) > 0
+        assert journal.shrink(empty + 350_000) > 0
         depth = journal.outbox()[0]
         assert 0 < depth < 1_000
         assert journal.dropped == 1_000 - depth
     with journal_in(tmp_path) as journal:
         assert journal.dropped == 1_000 - depth
+
+
+def test_what_must_be_dropped_is_dropped_from_the_sensor_that_has_most_waiting(tmp_path: Path) -> None:
+    """One flood does not push out what every other sensor has to say, although that is older."""
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(estimates=[estimate("5A2D", n) for n in range(300)]), now_ms=0)
+        journal.commit(Change(estimates=[estimate("FLOOD", n) for n in range(4_000)]), now_ms=1)
+        assert journal.shrink(journal.size_bytes() // 2) > 0
+        assert len(journal.history("5A2D", 1_000)) == 300
 
 
 def test_batches_are_numbered_on_although_all_were_trimmed_away(tmp_path: Path) -> None:
@@ -225,7 +234,7 @@ def test_batches_are_numbered_on_although_all_were_trimmed_away(tmp_path: Path) 
         journal.commit(Change(estimates=[estimate("5CB6", 0)]), now_ms=200_000)
     with journal_in(tmp_path) as journal:
         assert _open_readings(journal) == []
-        journal.trim(keep_after_ms=DAY_MS * 90, max_bytes=10**9)
+        journal.forget(keep_after_ms=DAY_MS * 90)
     with journal_in(tmp_path) as journal:
         journal.commit(Change(readings=[reading(99 * WINDOW_MS)]), now_ms=DAY_MS * 90)
     with journal_in(tmp_path) as journal:
