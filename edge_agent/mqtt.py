@@ -20,6 +20,7 @@ from edge_agent.errors import BrokerUnavailable
 
 SESSION_EXPIRY_S = 30 * 86_400  # how long a broker of MQTT 5 keeps what an absent van has not read
 CROWDED_PAUSE_S = 0.005
+LEAVE_S = 1.0
 LINGER_S = 0.005  # what comes in such a while is taken together: fewer wake-ups and fewer commits
 
 
@@ -176,8 +177,7 @@ class Connection:
     def stop(self) -> None:
         """Leave politely; paho's thread is given a moment to send what it holds."""
         self._inbox.close()
-        self._client.disconnect()
-        self._client.loop_stop()
+        _leave(self._client)
 
     def _on_connect(
         self, client: Client, _data: Any, flags: ConnectFlags, code: ReasonCode, _properties: Any
@@ -251,11 +251,18 @@ def retained(address: Address, topic: str, timeout_s: float) -> bytes:
     except Empty:
         answer = f"nothing is retained at {topic}"
     finally:
-        client.disconnect()
-        client.loop_stop()
+        _leave(client)
     if isinstance(answer, str):
         raise BrokerUnavailable(f"{address.host}:{address.port}: {answer}; expected an agent's word there")
     return answer
+
+
+def _leave(client: Client) -> None:
+    """Disconnect; paho waits for its thread, which may be in a handshake or ask a DNS that is away."""
+    client.disconnect()
+    leaving = threading.Thread(target=client.loop_stop, daemon=True)
+    leaving.start()
+    leaving.join(LEAVE_S)
 
 
 def _protocol(address: Address) -> MQTTProtocolVersion:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import socket
 import sqlite3
 import subprocess
 import time
@@ -290,6 +291,23 @@ def test_the_agent_starts_while_the_broker_is_away(
     durable_broker.start()
     agent.wait_for("broker.connected")
     assert agent.stop() == 0
+
+
+@pytest.mark.parametrize("tls", ["true", "false"])
+def test_sigterm_ends_it_soon_although_the_uplink_never_answers(
+    tmp_path: Path, broker: Broker, bundles: Path, tls: str
+) -> None:
+    """A mobile network that takes the connection and says nothing: no TLS handshake, or no CONNACK."""
+    with socket.create_server(("127.0.0.1", 0)) as black_hole:
+        uplink = f"[uplink]\nport = {black_hole.getsockname()[1]}\ntls = {tls}\n"
+        agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM + uplink).start()
+        agent.wait_for("broker.connected")
+        connection, _ = black_hole.accept()
+        with connection:
+            connection.recv(1)
+            asked_s = time.monotonic()
+            assert agent.stop() == 0
+            assert time.monotonic() - asked_s < 5
 
 
 def test_a_refused_login_is_said_clearly(tmp_path: Path, bundles: Path) -> None:
