@@ -157,7 +157,8 @@ class Outlet:
 
     def say_goodbye(self) -> None:
         """A polite disconnect keeps the broker's will to itself, so say it here."""
-        self._publish(self._status, b"offline", retain=True)
+        if self._connection.connected:  # not behind the estimates in flight, as QoS 1 would be
+            self._connection.publish(self._status, b"offline", qos=0, retain=True)
 
     def _look_up(self, id_: str, sensor: str, last: int) -> None:
         payloads = self._journal.history(sensor, last)

@@ -209,12 +209,14 @@ def client(broker: Broker, client_id: str = "", keep: bool = False) -> Iterator[
 
 
 class Proxy:
-    """A TCP proxy on loopback whose connections can be cut in the middle of a packet."""
+    """A TCP proxy on loopback that can cut connections, or hold back what the broker answers."""
 
     def __init__(self, target: int) -> None:
         self.port = free_port()
         self._target = target
         self._pairs: list[socket.socket] = []
+        self._answering = threading.Event()
+        self._answering.set()
         self._server = socket.create_server(("127.0.0.1", self.port))
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -223,6 +225,15 @@ class Proxy:
         pairs, self._pairs = self._pairs, []
         for end in pairs:
             _shut(end)
+
+    @contextlib.contextmanager
+    def deaf(self) -> Iterator[None]:
+        """Meanwhile nothing that the broker says arrives."""
+        self._answering.clear()
+        try:
+            yield
+        finally:
+            self._answering.set()
 
     def close(self) -> None:
         """Stop listening and cut what is left."""
@@ -239,13 +250,15 @@ class Proxy:
                     near.close()
                     continue
                 self._pairs += [near, far]
-                for source, sink in ((near, far), (far, near)):
-                    threading.Thread(target=_pump, args=(source, sink), daemon=True).start()
+                for ends in ((near, far), (far, near, self._answering)):
+                    threading.Thread(target=_pump, args=ends, daemon=True).start()
 
 
-def _pump(source: socket.socket, sink: socket.socket) -> None:
+def _pump(source: socket.socket, sink: socket.socket, gate: threading.Event | None = None) -> None:
     with contextlib.suppress(OSError):
         while data := source.recv(65_536):
+            if gate:
+                gate.wait()
             sink.sendall(data)
     _shut(sink)
     source.close()

@@ -14,7 +14,7 @@ from edge_agent.messages import Estimate, decode_estimate
 from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
 from edge_agent.outlet import IN_FLIGHT, Outlet
 from edge_agent.settings import Topics
-from tests.broker import MOSQUITTO, Broker, Mosquitto, client, wait_until
+from tests.broker import MOSQUITTO, Broker, Mosquitto, Proxy, client, wait_until
 from tests.conftest import make_model
 
 WINDOW_MS = 900_000
@@ -102,6 +102,23 @@ def test_what_was_not_acknowledged_is_sent_again_after_a_restart(
     way.outlet.flush()
     wait_until(lambda: way.on("calibrated/5A2D/co"))
     assert [decode_estimate(p).seq for p in way.on("calibrated/5A2D/co")] == [2]
+
+
+def test_goodbye_is_said_although_the_broker_acknowledges_nothing(
+    journal: Journal, broker: Broker
+) -> None:
+    """With as many estimates in flight as paho sends at once, anything that needs an answer would wait."""
+    proxy = Proxy(broker.port)
+    with client(broker) as ear:
+        way = Way(journal, Broker("127.0.0.1", proxy.port), ear)
+        way.connect()
+        journal.commit(Change(estimates=estimates(IN_FLIGHT)), now_ms=0)
+        with proxy.deaf():
+            way.outlet.flush()
+            way.outlet.say_goodbye()
+            wait_until(lambda: way.on("agents/van-1/status") == [b"offline"], 5, "goodbye")
+        way.connection.stop()
+    proxy.close()
 
 
 @pytest.mark.skipif(MOSQUITTO is None, reason="mosquitto is not installed; no other broker refuses")
