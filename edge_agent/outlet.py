@@ -39,7 +39,7 @@ class Outlet:
         self._answers: deque[tuple[str, dict[str, Any]]] = deque()
         self._answered: set[int] = set()  # paho's numbers of answers on their way: the asker sets the pace
         self._requests: deque[tuple[str, str, int]] = deque()
-        self._cards: dict[str, Model] = {}  # by sensor, to be put up
+        self._cards: dict[str, Model | None] = {}  # by sensor, to be put up, or taken down where there is none
         self._latest: dict[str, Outgoing] = {}  # by sensor, to be put up again
 
     @property
@@ -48,10 +48,15 @@ class Outlet:
         return len(self._handed)
 
     def announce(self, models: Iterable[Model]) -> None:
-        """Just connected: say so, and put up the newest estimates and every model's card again."""
+        """Just connected: say so, and put up the newest estimates and every model's card again.
+
+        A bundle may have been removed while the broker was away or the agent stopped, so the cards of other
+        sensors that have estimates are taken down; where none is up that costs a few bytes.
+        """
         self._publish(self._status, b"online", retain=True)
         self._latest = {estimate.sensor: estimate for estimate in self._journal.newest()}
-        self._cards = {model.sensor: model for model in models}
+        cards = {model.sensor: model for model in models}
+        self._cards = {**dict.fromkeys((*self._latest, *self._cards)), **cards}
         self._may_wait = True
         if self._refused_from is not None:
             self._after, self._refused_from = self._refused_from - 1, None
@@ -61,9 +66,8 @@ class Outlet:
         self._cards[model.sensor] = model
 
     def withdraw(self, sensor: str) -> None:
-        """Take down the card of a model that is no more."""
-        self._cards.pop(sensor, None)
-        self._publish(self._topics.model.format(sensor=sensor), b"", retain=True)
+        """Take down the card of a model that is no more, soon."""
+        self._cards[sensor] = None
 
     def tell(self, health: str) -> None:
         """Put up how the agent is."""
@@ -121,9 +125,10 @@ class Outlet:
             if self._latest:
                 self._publish_latest(self._latest[next(iter(self._latest))])
             elif self._cards:
-                model = self._cards.pop(next(iter(self._cards)))
-                payload = json.dumps(card(model), separators=(",", ":")).encode()
-                self._publish(self._topics.model.format(sensor=model.sensor), payload, retain=True)
+                sensor, model = next(iter(self._cards.items()))
+                del self._cards[sensor]
+                payload = json.dumps(card(model), separators=(",", ":")).encode() if model else b""
+                self._publish(self._topics.model.format(sensor=sensor), payload, retain=True)
 
     def request(self, payload: bytes) -> None:
         """Somebody asks for history; a request that is wrong is answered with why, if it has an id."""

@@ -30,6 +30,7 @@ class Way:
 
     def __init__(self, journal: Journal, broker: Broker, ear: Client, version: str = "3.1.1") -> None:
         self.heard: list[tuple[str, bytes]] = []
+        self.ear = ear
         ear.on_message = lambda *message: self.heard.append((message[2].topic, message[2].payload))
         subscribed: list[object] = []
         ear.on_subscribe = lambda *told: subscribed.append(told)
@@ -171,6 +172,27 @@ def test_a_newcomer_finds_status_the_newest_and_the_cards(way: Way, journal: Jou
     }
     assert kept["agents/van-1/status"] == b"online"
     assert decode_estimate(kept["calibrated/5A2D/co/latest"]).seq == 3
+
+
+def test_a_card_whose_model_went_while_the_broker_was_away_is_taken_down(
+    way: Way, journal: Journal, broker: Broker
+) -> None:
+    """5CB6 is withdrawn before there is a connection, 5A2D's bundle was removed before the agent ran."""
+    journal.commit(Change(estimates=estimates(1)), now_ms=0)
+    way.outlet.announce([make_model("5A2D"), make_model("5CB6"), make_model("D3EB")])
+    way.outlet.flush()
+    wait_until(lambda: way.on("calibrated/D3EB/model"))
+    way.connection.stop()
+    later = Way(journal, broker, way.ear)
+    later.outlet.withdraw("5CB6")
+    later.outlet.flush()
+    later.connect()
+    later.outlet.announce([make_model("D3EB")])
+    later.outlet.flush()
+    wait_until(lambda: later.on("calibrated/D3EB/model")[1:])  # the first was retained
+    later.connection.stop()
+    assert later.on("calibrated/5A2D/model")[-1] == b""
+    assert later.on("calibrated/5CB6/model")[-1] == b""
 
 
 @pytest.mark.parametrize(
