@@ -10,7 +10,7 @@ from edge_agent.model import Model
 
 SUFFIX = ".bundle"
 
-Stamp = tuple[int, int, int]  # a file's time, size and inode
+Stamp = tuple[int, int, int]  # when a file or its permissions were changed, its size and inode
 
 
 class News(NamedTuple):
@@ -103,5 +103,5 @@ def _stamps(path: Path) -> dict[Path, Stamp]:
         if file == path or (file.suffix == SUFFIX and not file.name.startswith(".")):
             with suppress(FileNotFoundError):
                 stat = file.stat()
-                stamps[file] = stat.st_mtime_ns, stat.st_size, stat.st_ino
+                stamps[file] = stat.st_ctime_ns, stat.st_size, stat.st_ino
     return stamps

@@ -6,6 +6,7 @@ import pytest
 
 from edge_agent import bundle, shelf
 from edge_agent.errors import BadBundle
+from tests.broker import wait_until
 from tests.conftest import make_model
 
 
@@ -63,6 +64,17 @@ def test_changes_are_taken_in_and_a_bad_bundle_never_replaces_a_good_one(tmp_pat
     (tmp_path / "b.bundle").unlink()
     assert [(news.sensor, news.model) for news in shelf_.refresh()] == [("5CB6", None)]
     assert list(shelf_.models) == ["5A2D"]
+
+
+def test_a_refused_bundle_is_read_again_when_its_permissions_change(tmp_path: Path) -> None:
+    """A file that could not be read is mended by chmod, which leaves its time of modification alone."""
+    shelf_, file = shelf.Shelf(tmp_path), tmp_path / "a.bundle"
+    file.write_bytes(b"cut")
+    assert [bool(news.problem) for news in shelf_.refresh()] == [True]
+    assert shelf_.refresh() == []
+    before_ns = file.stat().st_ctime_ns
+    wait_until(lambda: file.chmod(0o600) or file.stat().st_ctime_ns > before_ns)  # type: ignore[func-returns-value]
+    assert [bool(news.problem) for news in shelf_.refresh()] == [True]
 
 
 def test_a_second_bundle_is_taken_when_the_first_is_removed(tmp_path: Path) -> None:
