@@ -26,10 +26,11 @@ def connections(
 
 def address(broker: Broker, agent: str) -> Address:
     """A broker of the settings as paho needs it."""
+    host, port, client_id = broker.session(agent)
     return Address(
-        host=broker.host,
-        port=broker.port,
-        client_id=broker.client_id or f"edge-agent-{agent}",
+        host=host,
+        port=port,
+        client_id=client_id,
         version=broker.protocol,
         keepalive_s=broker.keepalive_s,
         username=broker.username,

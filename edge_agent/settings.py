@@ -7,7 +7,16 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from edge_agent.errors import BadSettings
@@ -79,6 +88,10 @@ class Broker(Section):
         if bool(self.certificate_file) != bool(self.key_file):
             raise ValueError("expected certificate_file and key_file together")
         return self
+
+    def session(self, agent: str) -> tuple[str, int, str]:
+        """Host, port and client id; a broker throws one of two connections out that agree on all three."""
+        return self.host, self.port, self.client_id or f"edge-agent-{agent}"
 
 
 class Topics(Section):
@@ -165,6 +178,14 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     health: Health = Health()
     log: Log = Log()
+
+    @field_validator("uplink")
+    @classmethod
+    def _another_session(cls, uplink: Broker | None, others: ValidationInfo) -> Broker | None:
+        agent, broker = others.data.get("agent"), others.data.get("broker")
+        if uplink and agent and broker and uplink.session(agent) == broker.session(agent):
+            raise ValueError("expected another host, port or client_id than in broker")
+        return uplink
 
     @classmethod
     def settings_customise_sources(

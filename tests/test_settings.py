@@ -61,6 +61,11 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
         ("[topics]\nestimate = 'co'", "topics.estimate: expected a topic with {sensor} in it once, got 'co'"),
         ("[topics]\nreadings = ['x/#']", "topics: 'x/#': expected {sensor} once and {channel} at most once"),
         ("[broker]\npassword_file = 'x'", "broker: expected a username beside password_file"),
+        ("[uplink]\nport = 1883", "uplink: expected another host, port or client_id than in broker"),
+        (
+            "agent = 'van-1'\n[uplink]\nclient_id = 'edge-agent-van-1'",
+            "uplink: expected another host, port or client_id than in broker",
+        ),
         ("[broker]\nca_file = 'x'", "broker: expected tls = true beside ca_file or certificate_file"),
         ("agent = ", "Invalid value (at end of document); expected TOML"),
     ],
@@ -71,6 +76,13 @@ def test_a_wrong_setting_is_one_line_with_the_key(tmp_path: Path, content: str, 
     with pytest.raises(BadSettings) as caught:
         load(file)
     assert str(caught.value) == f"{file}: {text}"
+
+
+@pytest.mark.parametrize("other", ["host = 'city'", "port = 1884", "client_id = 'van-1-up'"])
+def test_an_uplink_may_be_anything_but_the_very_same_session(tmp_path: Path, other: str) -> None:
+    file = tmp_path / "edge-agent.toml"
+    file.write_text(f"[uplink]\n{other}")
+    assert load(file).uplink
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
