@@ -165,9 +165,12 @@ class Connection:
         self._client.loop_start()
 
     def ack(self, messages: Iterable[Message]) -> None:
-        """Tell the broker that these are safe; what came on an earlier connection comes again by itself."""
+        """Tell the broker that these are safe; what came on an earlier connection comes again by itself.
+
+        Not between two connections: paho would send it ahead of its CONNECT, and be thrown out for it.
+        """
         for message in messages:
-            if message.qos and message.epoch == self.epoch:
+            if message.qos and message.epoch == self.epoch and self.connected:
                 self._client.ack(message.mid, message.qos)
 
     def publish(self, topic: str, payload: bytes, qos: int = 1, retain: bool = False) -> int:

@@ -131,6 +131,32 @@ def test_an_acknowledgement_for_an_earlier_connection_is_not_sent(durable_broker
     proxy.close()
 
 
+def test_an_acknowledgement_between_two_connections_is_not_sent(durable_broker: Broker) -> None:
+    """paho would send it ahead of its CONNECT; the broker throws out who does that."""
+    proxy = Proxy(durable_broker.port)
+    with line(proxy.port) as mine:
+        mine.wait_for(Connected)
+        send(durable_broker, b"1")
+        message = mine.wait_for(Message)
+        paho, attempts, go_on = mine.connection._client, [], threading.Event()
+        dial = paho._create_socket
+
+        def dial_slowly() -> object:
+            """A handshake over a mobile network."""
+            attempts.append(dial())
+            go_on.wait(10)
+            return attempts[-1]
+
+        paho._create_socket = dial_slowly  # type: ignore[assignment, method-assign]
+        proxy.cut()
+        wait_until(lambda: attempts)
+        mine.connection.ack([message])  # type: ignore[list-item]
+        go_on.set()
+        mine.wait_for(Connected, 2)
+        assert len(attempts) == 1
+    proxy.close()
+
+
 @needs_mosquitto
 def test_a_broker_that_forgot_the_session_is_subscribed_to_again(tmp_path: Path) -> None:
     broker = Mosquitto(tmp_path / "forgetful")
