@@ -13,6 +13,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.reasoncodes import ReasonCode
 
 from edge_agent import bundle
+from edge_agent.cli import main
 from edge_agent.messages import decode_estimate
 from edge_agent.settings import Settings
 from tests.broker import MOSQUITTO, AgentProcess, free_port, listening, wait_until
@@ -137,6 +138,13 @@ def test_readings_become_estimates_for_those_who_may_hear_them(
         assert page.say("agents/van-1/request", '{"id": "a", "sensor": "5A2D"}') == "Success"
         wait_until(lambda: page.heard, what="an answer")
         assert json.loads(page.heard[0])["estimate"] == json.loads(consumer.heard[0])
+
+
+def test_the_vans_own_user_may_ask_the_broker_for_its_status(
+    agent: AgentProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wait_until(lambda: main(["status", "--broker", "--config", str(agent.config)]) == 0, what="status")
+    assert json.loads(capsys.readouterr().out)["agent"] == "van-1"
 
 
 def test_nobody_can_say_what_is_not_theirs(deployed: Deployed) -> None:
