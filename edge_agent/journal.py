@@ -220,9 +220,7 @@ class Journal:
     def forget(self, keep_after_ms: int) -> None:
         """Let go of what is too old, but never of what is open or waits."""
         with self._transaction() as db:
-            db.execute(
-                "DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, self._first_open)
-            )
+            db.execute("DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, self._first_open))
             db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
 
     def shrink(self, max_bytes: int) -> int:
@@ -268,7 +266,7 @@ class Journal:
     def _remember(self, batch: int, now_ms: int, windows: Iterable[tuple[str, int]]) -> None:
         """Note which open windows a batch holds readings of."""
         last = self._strides[-1] if self._strides else None
-        # abs: after the clock was set back by a year, one stride would go on, and pin the journal, for a year.
+        # abs: after a clock was set back by a year, one stride would go on, and pin the journal, for a year.
         if last is None or abs(now_ms - last.began_ms) >= STRIDE_MS or len(last.windows) >= STRIDE_WINDOWS:
             self._strides.append(Stride(batch, now_ms, set()))
         self._strides[-1].windows.update(windows)
@@ -292,8 +290,8 @@ class Journal:
 
     def _drop_waiting(self) -> int:
         """From the sensor that has most, so that one flood does not push out what all others have to say."""
-        counted = "SELECT sensor FROM estimate WHERE waiting = 1 GROUP BY sensor ORDER BY count(*) DESC LIMIT 1"
-        return self._delete_oldest("estimate", f"waiting = 1 AND sensor = ({counted})")
+        counts = "SELECT sensor FROM estimate WHERE waiting = 1 GROUP BY sensor ORDER BY count(*) DESC"
+        return self._delete_oldest("estimate", f"waiting = 1 AND sensor = ({counts} LIMIT 1)")
 
     def _unpack(self, blob: bytes) -> tuple[list[Reading], list[Trace]]:
         """SQLite notices damage to its own pages, not to what is inside a row."""

@@ -39,7 +39,7 @@ class Outlet:
         self._answers: deque[tuple[str, dict[str, Any]]] = deque()
         self._answered: set[int] = set()  # paho's numbers of answers on their way: the asker sets the pace
         self._requests: deque[tuple[str, str, int]] = deque()
-        self._cards: dict[str, Model | None] = {}  # by sensor, to be put up, or taken down where there is none
+        self._cards: dict[str, Model | None] = {}  # by sensor, to be put up; None to be taken down
         self._latest: dict[str, Outgoing] = {}  # by sensor, to be put up again
 
     @property

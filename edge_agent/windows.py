@@ -11,8 +11,8 @@ from edge_agent.messages import Reading
 MINUTE_MS = 60_000
 IMPOSSIBLE_MS = 86_400_000  # no sensor is a day ahead of a clock that can be trusted
 CLOSED_REMEMBERED = 8  # starts of closed windows, none of which may open again
-# Measured: 120 to 133 bytes a reading, so 80 MB beside the agent's own 60, under the unit's MemoryMax of 200 MB.
-# It is enough for two hundred sensors that say three channels every second.
+# Measured: 120 to 133 bytes a reading, so 80 MB beside the agent's own 60; the unit's MemoryMax is 200 MB. It
+# is enough for two hundred sensors that say three channels every second.
 MAX_TOTAL = 600_000
 
 
@@ -130,13 +130,12 @@ class Windows:
             sensor = self._sensors[name] = _Sensor()
         start_ms = at_ms - at_ms % self.length_ms
         if start_ms < sensor.horizon_ms:
-            if not synchronised or sensor.horizon_ms <= now_ms + IMPOSSIBLE_MS:
-                return Outcome.LATE
-            self._come_back(name, sensor, start_ms, now_ms)
+            if synchronised and sensor.horizon_ms > now_ms + IMPOSSIBLE_MS:
+                self._come_back(name, sensor, start_ms, now_ms)
             if start_ms < sensor.horizon_ms:
                 return Outcome.LATE
         if self._total >= self.max_total:
-            self._pass(name, sensor, at_ms)  # it still tells the time: its sensor's windows close and make room
+            self._pass(name, sensor, at_ms)  # it still tells the time: windows close and make room
             return Outcome.EXCESS
         held = sensor.open.setdefault(start_ms, {}).setdefault(channel, {})
         if at_ms in held:

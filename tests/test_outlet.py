@@ -105,9 +105,7 @@ def test_what_was_not_acknowledged_is_sent_again_after_a_restart(
     assert [decode_estimate(p).seq for p in way.on("calibrated/5A2D/co")] == [2]
 
 
-def test_goodbye_is_said_although_the_broker_acknowledges_nothing(
-    journal: Journal, broker: Broker
-) -> None:
+def test_goodbye_is_said_although_the_broker_acknowledges_nothing(journal: Journal, broker: Broker) -> None:
     """With as many estimates in flight as paho sends at once, anything that needs an answer would wait."""
     proxy = Proxy(broker.port)
     with client(broker) as ear:
