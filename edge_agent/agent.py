@@ -20,7 +20,7 @@ from edge_agent.pipeline import Pipeline
 from edge_agent.settings import Settings
 from edge_agent.shelf import Shelf
 from edge_agent.timekeeper import Every, Timekeeper
-from edge_agent.windows import Outcome, Windows
+from edge_agent.windows import CLOSED_REMEMBERED, Outcome, Windows
 
 MOST_AT_ONCE = 1_000
 IDLE_MS = 1_000
@@ -255,7 +255,8 @@ class Agent:
     def _restore(self, boot: str) -> list[Reading]:
         """Rebuild open windows, the averages as if nothing had happened; returns readings not yet stamped."""
         for sensor, closed_until_ms in self._journal.closed_until().items():
-            self._windows.resume(sensor, closed_until_ms)
+            closed = self._journal.last_closed(sensor, CLOSED_REMEMBERED)
+            self._windows.resume(sensor, closed_until_ms, closed)
         for readings, traces in self._journal.rebuild():
             self._intake.remember(traces)
             for reading in readings:

@@ -203,6 +203,12 @@ class Journal:
         with _trouble(self.path):
             return [payload for (payload,) in self._db.execute(query, (sensor, last))][::-1]
 
+    def last_closed(self, sensor: str, last: int) -> list[int]:
+        """The starts of a sensor's last closed windows, in the order they were closed."""
+        query = "SELECT start_ms FROM estimate WHERE sensor = ? ORDER BY id DESC LIMIT ?"
+        with _trouble(self.path):
+            return [start_ms for (start_ms,) in self._db.execute(query, (sensor, last))][::-1]
+
     def newest(self) -> list[Outgoing]:
         """The estimate of each sensor that was made last."""
         query = "SELECT max(id), sensor, start_ms, payload FROM estimate GROUP BY sensor"

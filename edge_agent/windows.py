@@ -1,7 +1,7 @@
 """Clock-aligned windows of readings, as a pure machine that is told the time."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import fsum
@@ -184,10 +184,14 @@ class Windows:
         wakes = (self._wake_ms(sensor, min(sensor.open)) for sensor in self._sensors.values() if sensor.open)
         return min(wakes, default=None)
 
-    def resume(self, sensor: str, closed_until_ms: int) -> None:
-        """Take up after a restart: windows that start before `closed_until_ms` were closed already."""
+    def resume(self, sensor: str, closed_until_ms: int, closed: Sequence[int] = ()) -> None:
+        """Take up after a restart: windows that start before `closed_until_ms` were closed already.
+
+        `closed` are the starts of the last of them, for the case that the former is of an untrue stamp.
+        """
         state = self._sensors.setdefault(sensor, _Sensor())
         state.horizon_ms = max(state.horizon_ms, closed_until_ms)
+        state.closed = tuple(closed[-CLOSED_REMEMBERED:])
 
     def take_closed_until(self) -> dict[str, int]:
         """What to `resume` with, of the sensors for which it has changed since last asked.

@@ -219,6 +219,28 @@ def test_one_stamp_from_far_ahead_spoils_neither_what_is_open_nor_what_is_latest
     second.stop()
 
 
+def test_coming_back_from_a_stamp_far_ahead_opens_no_closed_window_even_after_a_restart(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """The far stamp closed a window early; that is published, and may not come again with other content."""
+    first = Driven(tmp_path, broker, booted(), van)
+    first.say("op1", {"value": 1.0, "at": START_MS})
+    first.say("op1", {"value": 9.0, "at": 4_000_000_000_000})
+    assert [each.start_ms for each in first.estimates(1)] == [START_MS]
+    first.stop()
+    second = Driven(tmp_path, broker, first.clock, van)
+    synchronise(second)
+    second.clock.pass_ms(17 * MINUTE_MS)
+    second.turn()
+    late = json.dumps({"value": 2.0, "at": START_MS + MINUTE_MS})
+    van.publish("sensors/5A2D/op1", late, qos=1).wait_for_publish(10)
+    second.turn(2)
+    second.clock.pass_ms(HOUR_MS)
+    second.turn(2)
+    assert [each.start_ms for each in second.estimates(1)] == [3_999_999_600_000]
+    second.stop()
+
+
 def minute(driven: Driven, number: int) -> None:
     """A minute goes by, with a reading whose sensor knows the time."""
     driven.say("op1", {"value": 231.0 + number, "at": START_MS + number * MINUTE_MS})

@@ -143,6 +143,7 @@ def test_the_newest_is_what_was_made_last_whatever_its_stamp_says(tmp_path: Path
         for window in (5, 4_444_444, 6):
             journal.commit(Change(estimates=[estimate(window=window)]), now_ms=0)
         assert [sequence(payload)[1] for payload in journal.history("5A2D", 2)] == [2, 3]
+        assert journal.last_closed("5A2D", 2) == [4_444_444 * WINDOW_MS, 6 * WINDOW_MS]
         assert [sequence(each.payload)[1] for each in journal.newest()] == [3]
 
 
