@@ -10,10 +10,11 @@ from edge_agent.chores import Chores
 from edge_agent.clock import Clock
 from edge_agent.commit import GroupCommit
 from edge_agent.errors import BadReading, BadSettings, JournalCorrupt, JournalUnavailable, JournalUnwritable
+from edge_agent.held import Held
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal, begin_anew, open_journal
-from edge_agent.log import Limited, logger
-from edge_agent.messages import Decoder, Estimate, Reading, format_time, topic_filter
+from edge_agent.log import Limited, logger, window_fields
+from edge_agent.messages import Decoder, Reading, format_time, topic_filter
 from edge_agent.mqtt import Connected, Connection, Disconnected, Event, Inbox, Message, Published
 from edge_agent.outlet import Outlet
 from edge_agent.pipeline import Pipeline
@@ -27,7 +28,6 @@ IDLE_MS = 1_000
 ANSWERING_MS = 20
 WATCH_MS = 250  # how often the clocks are asked whether a silent sensor's window is over
 RETRY_S = 0.5
-MAX_HELD = 50_000
 FAREWELL_MS = 2_000
 
 
@@ -56,7 +56,7 @@ class Agent:
         self._group = GroupCommit(
             self._journal, boot, settings.journal.commit_ms, settings.journal.commit_messages
         )
-        self._held = self._restore(boot)
+        self._held = Held(self._group, self._restore(boot))
         self._outlet = Outlet(self._egress, topics, settings.agent, self._journal)
         self._chores = Chores(
             settings,
@@ -107,7 +107,8 @@ class Agent:
         if stepped_ms := self._time.look():
             self._log.warning("clock.stepped", by_ms=stepped_ms)
         if self._held and self._time.placed:
-            self._release()
+            self._log.info("readings.stamped", readings=len(self._held))
+            self._feed(self._held.release(self._time.offset_ms))
         self._close_due()
         self._commit_if_due()
         self._outlet.flush()
@@ -156,10 +157,10 @@ class Agent:
         self._group.change.traces += taken.traces
         hold = hold and not taken.own_stamp
         self._chores.heard.note(taken.readings, self._time.elapsed_ms, placed=not hold)
-        if hold:
-            self._hold(taken.readings)
-        else:
+        if not hold:
             self._feed(taken.readings)
+        elif not self._held.hold(taken.readings):
+            self._intake.counts["unstampable"] += len(taken.readings)
 
     def _feed(self, readings: list[Reading]) -> None:
         for reading in readings:
@@ -175,19 +176,6 @@ class Agent:
                     "at": format_time(reading.at_ms),
                 }
                 self._limited.warning(self._time.elapsed_ms, f"reading.{outcome}", **fields)
-
-    def _hold(self, readings: list[Reading]) -> None:
-        """Readings without a stamp wait, on time since boot, for the clock to be right for once."""
-        if len(self._held) >= MAX_HELD:
-            self._intake.counts["unstampable"] += len(readings)
-            return
-        self._held += readings
-        self._group.change.held += readings
-
-    def _release(self) -> None:
-        self._log.info("readings.stamped", readings=len(self._held))
-        self._feed([each._replace(at_ms=each.at_ms + self._time.offset_ms) for each in self._held])
-        self._held, self._group.change.held, self._group.change.released = [], [], True
 
     def _admits(self, sensor: str) -> bool:
         """Sensors with a bundle always; of others so many, whatever became of their readings."""
@@ -205,7 +193,7 @@ class Agent:
         steady_ms = self._time.elapsed_ms if by_clock else None
         estimates = self._pipeline.close(now_ms, self._time.synchronised, steady_ms)
         for estimate in estimates:
-            self._log.info("window.closed", **_window_fields(estimate))
+            self._log.info("window.closed", **window_fields(estimate))
         self._group.change.estimates += estimates
         self._group.change.closed_until.update(self._windows.take_closed_until())
 
@@ -333,15 +321,3 @@ def _windows(settings: Settings) -> Windows:
         future_ms=int(windows.future_s * 1000),
         max_readings=windows.max_readings,
     )
-
-
-def _window_fields(estimate: Estimate) -> dict[str, Any]:
-    minutes = [count for name, count in estimate.minutes.items() if name != "expected"]
-    return {
-        "sensor": estimate.sensor,
-        "start": format_time(estimate.start_ms),
-        "minutes": min(minutes, default=0),
-        "value": None if estimate.value is None else round(estimate.value, 4),
-        "quality": int(estimate.quality),
-        "reasons": list(estimate.reasons),
-    }

@@ -6,6 +6,8 @@ from typing import Any
 
 import structlog
 
+from edge_agent.messages import Estimate, format_time
+
 EVERY_MS = 10_000
 
 
@@ -29,6 +31,19 @@ def configure(level: str = "info", form: str = "auto") -> None:
 def logger() -> Any:
     """The one logger; events are `noun.past_participle` with fields."""
     return structlog.get_logger()
+
+
+def window_fields(estimate: Estimate) -> dict[str, Any]:
+    """A closed window on one line."""
+    minutes = [count for name, count in estimate.minutes.items() if name != "expected"]
+    return {
+        "sensor": estimate.sensor,
+        "start": format_time(estimate.start_ms),
+        "minutes": min(minutes, default=0),
+        "value": None if estimate.value is None else round(estimate.value, 4),
+        "quality": int(estimate.quality),
+        "reasons": list(estimate.reasons),
+    }
 
 
 class Limited:

@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from edge_agent import agent, chores, cli, log, outlet
+from edge_agent import chores, cli, held, log, outlet
 from edge_agent.settings import Settings
 from edge_agent.windows import MAX_TOTAL, Outcome
 
@@ -42,7 +42,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
         f"after `keep_days` ({journal.keep_days:g})",
         f"Above `max_mb` ({journal.max_mb})",
         f"or every {journal.commit_messages}\nmessages (`commit_messages`)",
-        f"At most {agent.MAX_HELD:,} are held".replace(",", " "),
+        f"At most {held.MAX_HELD:,} are held".replace(",", " "),
         f"{outlet.IN_FLIGHT} in flight",
         f"{MAX_TOTAL:,} in all open windows".replace(",", " "),
     ):
