@@ -307,7 +307,7 @@ def test_sigterm_ends_it_soon_although_the_uplink_never_answers(
             connection.recv(1)
             asked_s = time.monotonic()
             assert agent.stop() == 0
-            assert time.monotonic() - asked_s < 5
+            assert time.monotonic() - asked_s < 4, "paho itself gives a handshake 5 s"
 
 
 def test_a_refused_login_is_said_clearly(tmp_path: Path, bundles: Path) -> None:
