@@ -21,7 +21,7 @@ from edge_agent.errors import BrokerUnavailable
 SESSION_EXPIRY_S = 30 * 86_400  # how long a broker of MQTT 5 keeps what an absent van has not read
 CROWDED_PAUSE_S = 0.005
 LEAVE_S = 1.0
-LINGER_S = 0.005  # what comes in such a while is taken together: fewer wake-ups and fewer commits
+LULL_S, LULLS = 0.005, 10  # a batch ends when nothing came for so long, or after so many such whiles
 
 
 class Message(NamedTuple):
@@ -123,12 +123,20 @@ class Inbox:
         events: list[tuple[Connection | None, Event]] = []
         try:
             events.append(self._queue.get(timeout=max(timeout_s, 0.0)))
-            time.sleep(LINGER_S)
+            self._linger(most)
             while len(events) < most:
                 events.append(self._queue.get_nowait())
         except Empty:
             pass
         return events
+
+    def _linger(self, most: int) -> None:
+        """Let the network speak its fill: a broker that falls silent mostly waits to be acknowledged."""
+        for _ in range(LULLS):
+            before = self._queue.qsize()
+            time.sleep(LULL_S)
+            if self._queue.qsize() in (before, most):
+                return
 
 
 class Connection:
