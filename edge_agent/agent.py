@@ -23,7 +23,7 @@ from edge_agent.shelf import Shelf
 from edge_agent.timekeeper import Every, Timekeeper
 from edge_agent.windows import CLOSED_REMEMBERED, Outcome, Windows
 
-MOST_AT_ONCE = 1_000
+MOST_AT_ONCE = 500
 IDLE_MS = 1_000
 ANSWERING_MS = 20
 WATCH_MS = 250  # how often the clocks are asked whether a silent sensor's window is over

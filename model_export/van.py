@@ -1,7 +1,7 @@
 """The same six packages on the road: a van without a reference, minute by minute, for ever.
 
 Its packages are those that a co-location of the same seed calibrated. It lives through the days of T-W again,
-a little milder and with other traffic and other smoke: a calibration learnt in G-W, T-W and B-W is asked
+a little milder and with other traffic and other smoke: a calibration learnt in T-W and B-W is asked
 nothing that it has not seen, and nothing that it was told the answer to.
 """
 
