@@ -12,12 +12,13 @@ from edge_agent.commit import GroupCommit
 from edge_agent.errors import BadReading, BadSettings, JournalCorrupt, JournalUnavailable, JournalUnwritable
 from edge_agent.held import Held
 from edge_agent.intake import Intake
-from edge_agent.journal import Journal, begin_anew, open_journal
+from edge_agent.journal import Journal
 from edge_agent.log import Limited, logger, window_fields
 from edge_agent.messages import Decoder, Reading, format_time, topic_filter
 from edge_agent.mqtt import Connected, Connection, Disconnected, Event, Inbox, Message, Published
 from edge_agent.outlet import Outlet
 from edge_agent.pipeline import Pipeline
+from edge_agent.recovery import begin_anew, open_journal
 from edge_agent.settings import Settings
 from edge_agent.shelf import Shelf
 from edge_agent.timekeeper import Every, Timekeeper

@@ -5,7 +5,7 @@ SD card; a batch and the estimates it closed are one transaction.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from edge_agent.errors import JournalCorrupt, JournalUnavailable, JournalUnwritable
 from edge_agent.messages import Estimate, Reading, encode_estimate
+from edge_agent.strides import Strides, Window
 
 FILE = "journal.db"
 SCHEMA = """
@@ -36,7 +37,6 @@ SYNCHRONOUS = {"power-loss": "FULL", "process-crash": "NORMAL"}
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 UNWRITABLE = ("SQLITE_CANTOPEN", "SQLITE_READONLY")
 UNAVAILABLE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_BUSY", "SQLITE_LOCKED")
-STRIDE_MS, STRIDE_WINDOWS = 10_000, 1_000  # how finely we remember which batches hold open windows
 CACHE_KIB = (
     64  # of SQLite's pages; the kernel caches the file, its default of 2 MB would be memory for nothing
 )
@@ -51,14 +51,6 @@ class Outgoing(NamedTuple):
     sensor: str
     start_ms: int
     payload: bytes
-
-
-class Stride(NamedTuple):
-    """The windows that the batches from `first_batch` on belong to, for about ten seconds."""
-
-    first_batch: int
-    began_ms: int
-    windows: set[tuple[str, int]]
 
 
 Trace = tuple[int, str, str, float]  # mid, sensor, channel, value: see intake
@@ -95,7 +87,7 @@ class Journal:
     ) -> None:
         self.path = path
         self._window_ms = window_ms
-        self._strides: list[Stride] = []
+        self._strides = Strides()
         with _trouble(path):
             self._db = sqlite3.connect(path, isolation_level=None, timeout=5.0)
             try:
@@ -130,9 +122,8 @@ class Journal:
         with _trouble(self.path):
             for id_, arrived_ms, blob in self._db.execute(query):
                 readings, traces = self._unpack(blob)
-                self._remember(
-                    id_, arrived_ms, (w for w in self._windows(readings) if w[1] >= closed.get(w[0], 0))
-                )
+                windows = {w for w in self._windows(readings) if w[1] >= closed.get(w[0], 0)}
+                self._strides.note(id_, arrived_ms, windows)
                 yield readings, traces
 
     def held(self, boot: str) -> tuple[list[Reading], list[Trace], int]:
@@ -171,15 +162,15 @@ class Journal:
         self._sensors |= sensors
         self._next_estimate += len(outgoing)
         if change.readings:
-            self._remember(self._next_batch, now_ms, self._windows(change.readings) - closed)
+            self._strides.note(self._next_batch, now_ms, self._windows(change.readings) - closed)
             self._next_batch += 1
-        self._forget(closed)
+        self._strides.close(closed)
         return outgoing
 
-    def _insert(self, outgoing: list[Outgoing], closed: set[tuple[str, int]], now_ms: int) -> None:
+    def _insert(self, outgoing: list[Outgoing], closed: set[Window], now_ms: int) -> None:
         rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload) for each in outgoing)
         self._db.executemany("INSERT INTO estimate VALUES (?, ?, ?, ?, ?, 1)", rows)
-        rebuild_from = next((s.first_batch for s in self._strides if s.windows - closed), self._next_batch)
+        rebuild_from = self._strides.first_open(beside=closed) or self._next_batch
         self._db.execute("INSERT OR REPLACE INTO fact VALUES ('rebuild_from', ?)", (rebuild_from,))
 
     def waiting(self, after: int, most: int) -> list[Outgoing]:
@@ -226,7 +217,9 @@ class Journal:
     def forget(self, keep_after_ms: int) -> None:
         """Let go of what is too old, but never of what is open or waits."""
         with self._transaction() as db:
-            db.execute("DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, self._first_open))
+            db.execute(
+                "DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, self._first_open())
+            )
             db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
 
     def shrink(self, max_bytes: int) -> int:
@@ -234,7 +227,7 @@ class Journal:
 
         Readings of closed windows go first, then delivered estimates, and only then undelivered ones.
         """
-        for table, condition in (("batch", f"id < {self._first_open}"), ("estimate", "waiting = 0")):
+        for table, condition in (("batch", f"id < {self._first_open()}"), ("estimate", "waiting = 0")):
             while self.size_bytes() > max_bytes and self._delete_oldest(table, condition):
                 pass
         dropped = 0
@@ -245,10 +238,8 @@ class Journal:
             self.commit(Change(facts={"dropped": self.dropped}), now_ms=0)
         return dropped
 
-    @property
     def _first_open(self) -> int:
-        """The first batch that may hold readings of open windows."""
-        return self._strides[0].first_batch if self._strides else self._next_batch
+        return self._strides.first_open() or self._next_batch
 
     def close(self) -> None:
         """Fold the write-ahead log into the file and let go of it."""
@@ -269,24 +260,7 @@ class Journal:
             sensors[name] = closed_ms, seq
         return sensors, outgoing
 
-    def _remember(self, batch: int, now_ms: int, windows: Iterable[tuple[str, int]]) -> None:
-        """Note which open windows a batch holds readings of."""
-        last = self._strides[-1] if self._strides else None
-        # abs: after a clock was set back by a year, one stride would go on, and pin the journal, for a year.
-        if last is None or abs(now_ms - last.began_ms) >= STRIDE_MS or len(last.windows) >= STRIDE_WINDOWS:
-            self._strides.append(Stride(batch, now_ms, set()))
-        self._strides[-1].windows.update(windows)
-
-    def _forget(self, closed: set[tuple[str, int]]) -> None:
-        """Let go of closed windows, and of the strides in front that hold no other."""
-        for stride in self._strides if closed else ():
-            stride.windows.difference_update(closed)
-        done = next(
-            (place for place, s in enumerate(self._strides[:-1]) if s.windows), len(self._strides) - 1
-        )
-        del self._strides[: max(done, 0)]
-
-    def _windows(self, readings: Sequence[Reading]) -> set[tuple[str, int]]:
+    def _windows(self, readings: Sequence[Reading]) -> set[Window]:
         return {(r.sensor, r.at_ms - r.at_ms % self._window_ms) for r in readings}
 
     def _delete_oldest(self, table: str, condition: str) -> int:
@@ -339,39 +313,10 @@ def _trouble(path: Path) -> Iterator[None]:
         raise
 
 
-def open_journal(
-    directory: Path, window_ms: int, durability: str, now_ms: int
-) -> tuple[Journal, Path | None]:
-    """The journal of a state directory; a damaged one is set aside and a new one begun."""
+def salvage(damaged: Path) -> list[tuple[str, int, int]]:
+    """The sensors of a damaged journal where they can still be read, so that consumers see no number fall."""
     try:
-        return Journal(directory / FILE, window_ms, durability), None
-    except JournalCorrupt:
-        aside = begin_anew(directory, now_ms)
-        return Journal(directory / FILE, window_ms, durability), aside
-
-
-def begin_anew(directory: Path, now_ms: int) -> Path:
-    """Set a damaged journal aside and begin another that goes on with its sequence numbers."""
-    path = directory / FILE
-    aside = _set_aside(path, now_ms)
-    Journal(path, window_ms=0, sensors=_salvage(aside)).close()
-    return aside
-
-
-def _set_aside(path: Path, now_ms: int) -> Path:
-    """Rename a damaged journal and its log files, so that somebody can look at them."""
-    aside = path.with_name(f"{path.name}.corrupt-{now_ms}")
-    for suffix in ("", "-wal", "-shm"):
-        file = path.with_name(path.name + suffix)
-        if file.exists():
-            file.rename(aside.with_name(aside.name + suffix))
-    return aside
-
-
-def _salvage(aside: Path) -> list[tuple[str, int, int]]:
-    """Sequence numbers from a damaged journal where they can still be read, so that consumers see no fall."""
-    try:
-        with closing(sqlite3.connect(aside)) as db:
+        with closing(sqlite3.connect(damaged)) as db:
             return db.execute("SELECT name, closed_until_ms, seq FROM sensor").fetchall()
     except sqlite3.DatabaseError:
         return []

@@ -135,7 +135,7 @@ class Inbox:
         for _ in range(LULLS):
             before = self._queue.qsize()
             time.sleep(LULL_S)
-            if self._queue.qsize() in (before, most):
+            if self._queue.qsize() == before or before >= most:
                 return
 
 

@@ -1,7 +1,6 @@
 """The journal on real files: what is committed is there again, whatever happened in between."""
 
 import resource
-import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edge_agent.errors import JournalCorrupt, JournalUnavailable
-from edge_agent.journal import Change, Journal, begin_anew, newest_health, open_journal
+from edge_agent.errors import JournalUnavailable
+from edge_agent.journal import Change, Journal, newest_health
 from edge_agent.messages import Estimate, Reading, decode_estimate
 
 WINDOW_MS = 900_000
@@ -75,7 +74,7 @@ commits = st.lists(
 
 @given(story=commits)
 @settings(max_examples=60)
-def test_after_any_commits_reopening_gives_the_same_open_readings_and_numbers(
+def test_after_any_commits_reopening_gives_the_sameopen_readings_and_numbers(
     story: list[tuple[list[tuple[str, int]], list[str], int, bool]],
 ) -> None:
     """Readings come, windows close, the agent restarts: nothing open is lost, no number falls."""
@@ -94,18 +93,18 @@ def test_after_any_commits_reopening_gives_the_same_open_readings_and_numbers(
             if restart:
                 journal.close()
                 journal = opened(Path(place))
-                assert _open_readings(journal) == oracle.open()
+                assert open_readings(journal) == oracle.open()
         assert journal.closed_until() == oracle.closed
         journal.close()
         with journal_in(Path(place)) as again:
-            assert _open_readings(again) == oracle.open()
+            assert open_readings(again) == oracle.open()
             assert again.closed_until() == oracle.closed
             next_ = again.commit(Change(estimates=[estimate(sensor, 99) for sensor in "ABC"]), now_ms)
             numbers = {sensor: oracle.counts.get(sensor, 0) + 1 for sensor in "ABC"}
             assert dict(sequence(each.payload) for each in next_) == numbers
 
 
-def _open_readings(journal: Journal) -> list[Reading]:
+def open_readings(journal: Journal) -> list[Reading]:
     closed = journal.closed_until()
     rebuilt = [reading for readings, _ in journal.rebuild() for reading in readings]
     return [r for r in rebuilt if r.at_ms >= closed.get(r.sensor, 0)]
@@ -190,7 +189,7 @@ def test_what_is_too_old_goes_but_never_what_is_open_or_waits(tmp_path: Path) ->
         assert journal.history("5A2D", 10) == []
         assert [each.sensor for each in journal.waiting(0, 10)] == ["5CB6"]
     with journal_in(tmp_path) as journal:
-        assert _open_readings(journal) == [reading(WINDOW_MS)]
+        assert open_readings(journal) == [reading(WINDOW_MS)]
 
 
 def test_what_is_too_much_goes_in_order_of_worth_and_drops_are_counted_for_ever(tmp_path: Path) -> None:
@@ -234,12 +233,12 @@ def test_batches_are_numbered_on_although_all_were_trimmed_away(tmp_path: Path) 
             )
         journal.commit(Change(estimates=[estimate("5CB6", 0)]), now_ms=200_000)
     with journal_in(tmp_path) as journal:
-        assert _open_readings(journal) == []
+        assert open_readings(journal) == []
         journal.forget(keep_after_ms=DAY_MS * 90)
     with journal_in(tmp_path) as journal:
         journal.commit(Change(readings=[reading(99 * WINDOW_MS)]), now_ms=DAY_MS * 90)
     with journal_in(tmp_path) as journal:
-        assert _open_readings(journal) == [reading(99 * WINDOW_MS)]
+        assert open_readings(journal) == [reading(99 * WINDOW_MS)]
 
 
 def test_a_clock_that_was_set_back_does_not_keep_readings_of_closed_windows(tmp_path: Path) -> None:
@@ -268,7 +267,7 @@ def test_held_readings_are_kept_for_this_boot_and_counted_once_for_others(tmp_pa
         journal.commit(Change(boot="two", readings=[reading(1_001)], released=True), now_ms=0)
     with journal_in(tmp_path) as journal:
         assert journal.held("two") == ([], [], 0)
-        assert _open_readings(journal) == [reading(1_001)]
+        assert open_readings(journal) == [reading(1_001)]
 
 
 def test_traces_come_back_with_the_readings_they_tell_apart(tmp_path: Path) -> None:
@@ -277,67 +276,6 @@ def test_traces_come_back_with_the_readings_they_tell_apart(tmp_path: Path) -> N
         journal.commit(Change(readings=[reading(5)], traces=traces), now_ms=0)
     with journal_in(tmp_path) as journal:
         assert list(journal.rebuild()) == [([reading(5)], traces)]
-
-
-def test_a_file_that_is_no_journal_is_set_aside_whole(tmp_path: Path) -> None:
-    (tmp_path / "journal.db").write_bytes(b"not a database" * 1_000)
-    journal, aside = open_journal(tmp_path, WINDOW_MS, "power-loss", now_ms=1_706_778_000_000)
-    with closing(journal):
-        assert aside == tmp_path / "journal.db.corrupt-1706778000000"
-        assert aside.read_bytes() == b"not a database" * 1_000
-        assert journal.closed_until() == {}
-
-
-def _spoil(directory: Path, table: str) -> None:
-    """Overwrite the page where a table begins."""
-    path = directory / "journal.db"
-    with closing(sqlite3.connect(path)) as db:
-        query = "SELECT rootpage FROM sqlite_master WHERE name = ?"
-        page, size = db.execute(query, (table,)).fetchone()[0], db.execute("PRAGMA page_size").fetchone()[0]
-    with path.open("r+b") as file:
-        file.seek((page - 1) * size)
-        file.write(b"\xff" * size)
-
-
-def test_a_journal_damaged_in_part_keeps_its_sequence_numbers(tmp_path: Path) -> None:
-    """Consumers see no number fall, and no closed window opens again."""
-    with journal_in(tmp_path) as journal:
-        journal.commit(Change(estimates=[estimate(window=n) for n in range(3)]), now_ms=0)
-    _spoil(tmp_path, "batch")
-    journal, aside = open_journal(tmp_path, WINDOW_MS, "power-loss", now_ms=5)
-    with closing(journal):
-        assert aside
-        assert journal.closed_until() == {"5A2D": 3 * WINDOW_MS}
-        [made] = journal.commit(Change(estimates=[estimate(window=3)]), now_ms=0)
-        assert sequence(made.payload) == ("5A2D", 4)
-
-
-def test_what_is_written_after_a_damaged_start_stays(tmp_path: Path) -> None:
-    with journal_in(tmp_path) as journal:
-        journal.commit(Change(estimates=[estimate(window=0)]), now_ms=0)
-    _spoil(tmp_path, "batch")
-    journal, _ = open_journal(tmp_path, WINDOW_MS, "power-loss", now_ms=5)
-    journal.commit(Change(readings=[reading(WINDOW_MS)]), now_ms=0)
-    assert (tmp_path / "journal.db-wal").stat().st_size > 0
-    with journal_in(tmp_path) as beside:
-        assert _open_readings(beside) == [reading(WINDOW_MS)]
-    journal.close()
-
-
-def test_damage_inside_a_row_is_damage(tmp_path: Path) -> None:
-    """SQLite cannot see it; the agent would otherwise die of it at every start."""
-    with journal_in(tmp_path) as journal:
-        journal.commit(Change(readings=[reading(5)], estimates=[estimate("5CB6")]), now_ms=0)
-    with closing(sqlite3.connect(tmp_path / "journal.db")) as db:
-        db.execute("UPDATE batch SET readings = x'93c1'")
-        db.commit()
-    with journal_in(tmp_path) as journal, pytest.raises(JournalCorrupt, match="a batch of readings is dam"):
-        list(journal.rebuild())
-    aside = begin_anew(tmp_path, now_ms=9)
-    assert aside.is_file()
-    with journal_in(tmp_path) as journal:
-        assert list(journal.rebuild()) == []
-        assert journal.closed_until() == {"5CB6": WINDOW_MS}
 
 
 def test_the_newest_health_is_there_for_others_to_read(tmp_path: Path) -> None:
@@ -358,4 +296,4 @@ def test_both_durabilities_keep_what_they_were_given(tmp_path: Path) -> None:
         with closing(Journal(path, WINDOW_MS, durability)) as journal:
             journal.commit(Change(readings=[reading(5)]), now_ms=0)
         with closing(Journal(path, WINDOW_MS, durability)) as journal:
-            assert _open_readings(journal) == [reading(5)]
+            assert open_readings(journal) == [reading(5)]
