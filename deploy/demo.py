@@ -38,6 +38,8 @@ HOST = "127.0.0.1"
 LIBC = ctypes.CDLL(None)
 MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
 
+Process = subprocess.Popen[bytes]
+
 say = Console(stderr=True, highlight=False)
 
 
@@ -73,27 +75,41 @@ def demonstrate(stack: contextlib.ExitStack, seconds: float) -> None:
         simulate(place)
         fit(place)
         has_page = built()
-    mqtt, ws = stack.enter_context(broker(place))
+    mqtt, ws, brokering = stack.enter_context(broker(place))
     page = stack.enter_context(dashboard(ws)) if has_page else ""
     serving = stack.enter_context(agent(place, mqtt))
     truth = place / "truth.csv"
     with van(place, mqtt, seconds, truth) as driving:
         print(json.dumps({"dashboard": page, "mqtt": f"{HOST}:{mqtt}", "truth": str(truth)}), flush=True)
-        welcome(page, mqtt, place / "agent.log")
-        if driving.wait() != 0:
+        welcome(page, mqtt, place / "agent.log", seconds)
+        watch(driving, serving, brokering, place)
+        if driving.returncode:
             raise Failure(tail(place / "van.log"))
     time.sleep(1.0 if seconds < float("inf") else 0.0)  # the last windows are on their way
     if serving.poll() is not None:
-        raise Failure(tail(place / "agent.log"))
+        raise Failure(f"the agent had ended with {serving.returncode}; {tail(place / 'agent.log')}")
 
 
-def welcome(page: str, port: int, log: Path) -> None:
+def watch(driving: Process, serving: Process, brokering: Process, place: Path) -> None:
+    """Until the van is home; an agent that dies is told, and the page shows what that looks like."""
+    told = False
+    while driving.poll() is None:
+        if brokering.poll() is not None:
+            raise Failure(f"the broker ended with {brokering.returncode}; {tail(place / 'broker.log')}")
+        if serving.poll() is not None and not told:
+            say.print(f"the agent ended with {serving.returncode}; its sensors are offline now")
+            told = True
+        time.sleep(0.1)
+
+
+def welcome(page: str, port: int, log: Path, seconds: float) -> None:
     """Where to look; addresses stay on one line."""
     if page:
         say.print(f"[bold]open {page}[/bold]", soft_wrap=True)
     say.print(f"the agent's log: tail -f {log.relative_to(ROOT)}", soft_wrap=True)
     say.print(f"MQTT: {HOST}:{port}, topic calibrated/+/co")
-    say.print("a window a second, until the van has caught up with the clock; Ctrl-C ends it")
+    until = "until the van has caught up with the clock" if seconds == float("inf") else f"for {seconds:g} s"
+    say.print(f"a window a second, {until}; Ctrl-C ends it")
 
 
 @contextlib.contextmanager
@@ -121,7 +137,7 @@ def simulate(place: Path) -> None:
 def fit(place: Path) -> None:
     """One bundle a sensor, two at a time, with a progress bar."""
     (place / "bundles").mkdir()
-    waiting, running = list(SENSORS), dict[str, subprocess.Popen[bytes]]()
+    waiting, running = list(SENSORS), dict[str, Process]()
     columns = (TextColumn("fitting"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=say) as progress, contextlib.ExitStack() as stack:
         task = progress.add_task("fitting", total=len(SENSORS))
@@ -136,7 +152,7 @@ def fit(place: Path) -> None:
             time.sleep(0.05)
 
 
-def fitting(place: Path, sensor: str) -> contextlib.AbstractContextManager[subprocess.Popen[bytes]]:
+def fitting(place: Path, sensor: str) -> contextlib.AbstractContextManager[Process]:
     """Tune, fit, compress and export one sensor."""
     data = [place / "colocation" / f"{sensor}_{dataset}.csv" for dataset in DATASETS]
     options = ["--sensor", sensor, "--out", place / "bundles" / f"{sensor}.bundle", "--trials", TRIALS]
@@ -144,7 +160,7 @@ def fitting(place: Path, sensor: str) -> contextlib.AbstractContextManager[subpr
 
 
 @contextlib.contextmanager
-def broker(place: Path) -> Iterator[tuple[int, int]]:
+def broker(place: Path) -> Iterator[tuple[int, int, Process]]:
     """A broker with MQTT and WebSockets on free ports: mosquitto, or the embedded amqtt."""
     mqtt, ws = free_port(), free_port()
     config = place / "broker.conf"
@@ -163,12 +179,12 @@ def broker(place: Path) -> Iterator[tuple[int, int]]:
         start = [script("amqtt"), "-c", config]
     say.print(f"starting {'mosquitto' if MOSQUITTO else 'amqtt, for want of mosquitto'}")
     with child(place / "broker.log", *start) as process:
-        wait_for(lambda: listening(mqtt), process, place / "broker.log")
-        yield mqtt, ws
+        wait_for(lambda: listening(mqtt) and listening(ws), process, place / "broker.log")
+        yield mqtt, ws, process
 
 
 @contextlib.contextmanager
-def agent(place: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def agent(place: Path, port: int) -> Iterator[Process]:
     """The real agent, as systemd would run it."""
     config = place / "edge-agent.toml"
     config.write_text(
@@ -183,7 +199,7 @@ def agent(place: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextlib.contextmanager
-def van(place: Path, port: int, seconds: float, truth: Path) -> Iterator[subprocess.Popen[bytes]]:
+def van(place: Path, port: int, seconds: float, truth: Path) -> Iterator[Process]:
     """The simulated van, driving at speed."""
     options = ["--broker", f"{HOST}:{port}", "--speed-up", SPEED_UP, "--seed", SEED, "--truth", truth]
     limit = ["--seconds", seconds] if seconds < float("inf") else []
@@ -243,16 +259,16 @@ def script(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
 
 
-def run(place: Path, *arguments: object, directory: Path = ROOT) -> None:
+def run(place: Path, *arguments: object) -> None:
     """Run one command to its end."""
     log = place / f"{Path(str(arguments[0])).name}.log"
-    with child(log, *arguments, directory=directory) as process:
+    with child(log, *arguments) as process:
         if process.wait():
             raise Failure(tail(log))
 
 
 @contextlib.contextmanager
-def child(log: Path, *arguments: object, directory: Path = ROOT) -> Iterator[subprocess.Popen[bytes]]:
+def child(log: Path, *arguments: object, directory: Path = ROOT) -> Iterator[Process]:
     """A process in a session of its own, so that Ctrl-C reaches us first; ended when we are done with it."""
     with log.open("wb") as file:
         process = subprocess.Popen(
@@ -270,7 +286,7 @@ def child(log: Path, *arguments: object, directory: Path = ROOT) -> Iterator[sub
             end(process)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end(process: Process) -> None:
     """End a process and those that it started."""
     for number, patience_s in ((signal.SIGTERM, 10.0), (signal.SIGKILL, None)):
         if process.poll() is None:
@@ -296,9 +312,9 @@ def uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def wait_for(condition: object, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for(condition: Callable[[], bool], process: Process, log: Path) -> None:
     deadline = time.monotonic() + 30
-    while not condition():  # type: ignore[operator]
+    while not condition():
         if process.poll() is not None or time.monotonic() > deadline:
             raise Failure(tail(log))
         time.sleep(0.05)

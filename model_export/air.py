@@ -4,10 +4,10 @@ The gases come from a box over the city. What is emitted mixes up to a height an
 
     dC/dt = emission/height - removal·wind·C        (C above the background)
 
-The rush hours of 9 and 20 o'clock meet a low lid and give the day's two peaks; the afternoon, just as busy,
-is clean. Agra has the same two peaks, and 0.77 ± 0.47 ppm in winter, at a semi-urban site (March 2015 to
-February 2016). The emissions of our sites are ours, chosen to give such figures and more where there is more
-traffic.
+Traffic of the morning and of the evening meets a low lid and gives the day's two peaks, at 8 and 21 o'clock;
+the afternoon, just as busy, is clean. Agra has the same two peaks, and 0.77 ± 0.47 ppm in winter, at a
+semi-urban site (March 2015 to February 2016). The emissions of our sites are ours, chosen to give such
+figures and more where there is more traffic.
 """
 
 from dataclasses import dataclass

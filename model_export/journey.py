@@ -31,6 +31,10 @@ class Journey:
         """
         return max(self.began_ms + round((event_ms - self.start_ms) / self.speed_up), event_ms)
 
+    def over(self, now_ms: int) -> bool:
+        """Whether its time is up, also for a van that its broker holds up."""
+        return now_ms > self.ends_ms + OVERRUN_MS
+
 
 def plan(now_ms: int, speed_up: float, duration_ms: float = float("inf")) -> Journey:
     """A journey that begins so far back that its event time arrives at now only when it ends.
@@ -55,7 +59,7 @@ def pace(
     """The minutes, each when it is over; `wait` takes seconds and says whether to stop."""
     for minute in minutes:
         due_ms = journey.due_ms(minute.at_ms + MINUTE_MS)
-        if due_ms > journey.ends_ms or now_ms() > journey.ends_ms + OVERRUN_MS:
+        if due_ms > journey.ends_ms or journey.over(now_ms()):
             return
         if wait(max(due_ms - now_ms(), 0) / 1000):
             return

@@ -30,10 +30,10 @@ class Sent:
 class Publisher:
     """Publishes with QoS 1; at most `max_inflight` messages wait for the broker's acknowledgement."""
 
-    def __init__(self, host: str, port: int, max_inflight: int, stopped: Callable[[], bool]) -> None:
+    def __init__(self, host: str, port: int, max_inflight: int) -> None:
         self._sent = self._acknowledged = 0
         self._broker, self._refusal = f"{host}:{port}", ""
-        self._stopped, self._max_inflight = stopped, max_inflight
+        self._max_inflight = max_inflight
         self._room = threading.Semaphore(max_inflight)
         self._client = mqtt.Client(CallbackAPIVersion.VERSION2)
         self._client.max_inflight_messages_set(max_inflight)
@@ -55,14 +55,14 @@ class Publisher:
         self._acknowledged += 1
         self._room.release()
 
-    def publish(self, topic: str, payload: bytes) -> bool:
+    def publish(self, topic: str, payload: bytes, stopped: Callable[[], bool]) -> bool:
         """Send one message as soon as there is room; False if stopped meanwhile."""
         while not self._room.acquire(timeout=LOOK_UP_S):
             if self._refusal:
                 raise RespireError(
                     f"{self._broker}: expected to be let in, got {self._refusal}; allow anonymous clients"
                 )
-            if self._stopped():
+            if stopped():
                 return False
         self._client.publish(topic, payload, qos=1)
         self._sent += 1
@@ -79,10 +79,12 @@ class Publisher:
         return Sent(self._sent, self._acknowledged)
 
 
-def publish(minutes: Iterable[Minute], publisher: Publisher, template: str = COMBINED) -> Iterator[Minute]:
-    """Publish the minutes, giving each back when all its messages are with the client."""
+def publish(
+    minutes: Iterable[Minute], publisher: Publisher, template: str, stopped: Callable[[], bool]
+) -> Iterator[Minute]:
+    """Publish the minutes, giving each back when all its messages are with the client, until stopped."""
     for minute in minutes:
-        if not all(publisher.publish(topic, payload) for topic, payload in messages(minute, template)):
+        if not all(publisher.publish(*message, stopped) for message in messages(minute, template)):
             return
         yield minute
 

@@ -34,7 +34,7 @@ class Ride:
 def ride(way: Ride, stop: threading.Event) -> Sent:
     """Publish a van until its time is over or `stop` is set; everything sent is waited for."""
     with open_truth(way.truth) as truth:
-        publisher = Publisher(way.host, way.port, way.max_inflight, stop.is_set)
+        publisher = Publisher(way.host, way.port, way.max_inflight)
         try:
             journey = plan(_now_ms(), way.speed_up, way.seconds * 1000)
             minutes = drive(way.seed, journey.start_ms, way.swapped)
@@ -42,7 +42,11 @@ def ride(way: Ride, stop: threading.Event) -> Sent:
             late_ms = _now_ms() - journey.began_ms
             journey = replace(journey, began_ms=journey.began_ms + late_ms, ends_ms=journey.ends_ms + late_ms)
             paced = pace(chain([first], minutes), journey, _now_ms, stop.wait)
-            for minute in publish(paced, publisher, way.template):
+
+            def stopped() -> bool:
+                return stop.is_set() or journey.over(_now_ms())
+
+            for minute in publish(paced, publisher, way.template, stopped):
                 truth.write(f"{format_time(minute.at_ms)},{minute.co:.4f}\n")
                 truth.flush()
         finally:

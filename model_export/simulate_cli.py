@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from model_export.simulate import Network
 
 Layout = Literal["combined", "channels"]
-TEMPLATES = {"combined": "sensors/{sensor}", "channels": "sensors/{sensor}/{channel}"}
+DISK_ONLY = ("outliers", "sensors", "datasets")
+LIVE_ONLY = ("broker", "speed_up", "seconds", "topics", "max_inflight", "truth")
 FOR_EVER = float("inf")
 ALL_SENSORS, SWAPPED_SENSORS = ",".join(SENSORS), ",".join(SWAPPED)
 
@@ -32,7 +33,7 @@ Datasets = Annotated[
 ]
 Live = Annotated[bool, typer.Option("--live", help="Publish a van over MQTT instead.")]
 Broker = Annotated[str, typer.Option(metavar="HOST:PORT", help="Live: where to publish.")]
-SpeedUp = Annotated[float, typer.Option(min=0.001, help="Live: how fast event time runs.")]
+SpeedUp = Annotated[float, typer.Option(min=0.001, max=1e6, help="Live: how fast event time runs.")]
 Seconds = Annotated[float, typer.Option(min=0.0, help="Live: stop after so long; inf: on Ctrl-C.")]
 Topics = Annotated[Layout, typer.Option(help="Live: one message a package, or one a channel.")]
 Inflight = Annotated[int, typer.Option(min=1, help="Live: at most so many messages unacknowledged.")]
@@ -40,6 +41,7 @@ Truth = Annotated[Path | None, typer.Option(help="Live: write the true CO of eve
 
 
 def command(
+    context: typer.Context,
     directory: Directory = None,
     *,
     seed: Seed = 1,
@@ -62,17 +64,41 @@ def command(
     model-export simulate colocation --swapped none --datasets T-W,C-S
     model-export simulate --live --broker 127.0.0.1:1883 --speed-up 900 --seconds 5
     """
-    from model_export.ride import Ride  # noqa: PLC0415 - scipy and pandas: --help need not wait
+    from model_export.live import COMBINED, PER_CHANNEL  # noqa: PLC0415 - scipy and pandas: --help need not wait
+    from model_export.ride import Ride  # noqa: PLC0415 - as above
     from model_export.simulate import simulate  # noqa: PLC0415 - as above
 
     if live == (directory is not None):
         raise typer.BadParameter("expected either a directory or --live")
+    _refuse_idle(context, DISK_ONLY if live else LIVE_ONLY, "without" if live else "with")
+    if not _names(sensors):
+        raise typer.BadParameter("expected at least one", param_hint="--sensors")
     wrong = _names(swapped)
     if directory is not None:
         _save(simulate(seed, outliers, wrong, _names(sensors), _names(datasets) or None), directory)
-    else:
-        template = TEMPLATES[topics]
-        _ride(Ride(*_address(broker), seed, wrong, speed_up, seconds, template, max_inflight, truth))
+        return
+    host, port = _address(broker)
+    way = Ride(
+        host,
+        port,
+        seed=seed,
+        swapped=wrong,
+        speed_up=speed_up,
+        seconds=seconds,
+        template=COMBINED if topics == "combined" else PER_CHANNEL,
+        max_inflight=max_inflight,
+        truth=truth,
+    )
+    _ride(way)
+
+
+def _refuse_idle(context: typer.Context, options: tuple[str, ...], how: str) -> None:
+    """An option that would do nothing was meant to do something."""
+    for name in options:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"expected only {how} --live", param_hint=option)
 
 
 def _save(network: "Network", directory: Path) -> None:
@@ -116,9 +142,9 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _address(broker: str) -> tuple[str, int]:
     host, _, port = broker.rpartition(":")
-    if not host or not port.isdecimal():
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise typer.BadParameter(f"expected HOST:PORT, got {broker!r}", param_hint="--broker")
-    return host, int(port)
+    return host.removeprefix("[").removesuffix("]"), int(port)  # [::1]:1883
 
 
 @contextmanager

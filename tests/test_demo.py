@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -36,13 +37,14 @@ class Demo:
 
     def __init__(self, seconds: int | None = None) -> None:
         limit = [f"SECONDS={seconds}"] if seconds else []
+        self._words = tempfile.TemporaryFile("w+")  # noqa: SIM115 - `close` closes it
         self.process = subprocess.Popen(
             ["make", "--no-print-directory", "demo", *limit], cwd=ROOT, stdout=subprocess.PIPE, text=True,
-            start_new_session=True,
+            stderr=self._words, start_new_session=True,
         )  # fmt: skip
         assert self.process.stdout
         line = self.process.stdout.readline()
-        assert line, "the demo ended before it told its address"
+        assert line, self.said()
         self.told: dict[str, str] = json.loads(line)
 
     @property
@@ -54,6 +56,10 @@ class Demo:
     def place(self) -> Path:
         return Path(self.told["truth"]).parent
 
+    def said(self) -> str:
+        """What a newcomer has read on the terminal."""
+        return os.pread(self._words.fileno(), 1 << 16, 0).decode()
+
     def interrupt(self) -> None:
         """Ctrl-C, as a terminal sends it: to make and to the demo alike."""
         os.killpg(self.process.pid, signal.SIGINT)
@@ -64,6 +70,7 @@ class Demo:
         self.process.wait(30)
         assert self.process.stdout
         self.process.stdout.close()
+        self._words.close()
 
 
 def processes_of(place: Path) -> dict[int, str]:
@@ -200,3 +207,12 @@ def test_a_killed_agent_shows_as_offline(demo: Demo, page: Page) -> None:
     page.wait_for_text("van-1 is offline.", "h1", KEEPALIVE_S)
     page.wait_for_text("Offline", '[data-sensor="5A2D"]')
     assert page.complaints() == []
+    wait_until(lambda: "the agent ended with -9; its sensors are offline now" in demo.said())
+
+
+def test_a_demo_without_a_broker_ends_and_says_so() -> None:
+    with closing(Demo()) as demo:
+        (broker,) = [pid for pid, line in processes_of(demo.place).items() if "broker.conf" in line]
+        os.kill(broker, signal.SIGKILL)
+        assert demo.process.wait(30) != 0
+        assert "demo: the broker ended with -9" in demo.said()

@@ -57,11 +57,11 @@ def silent() -> Iterator[SilentBroker]:
 
 def test_no_more_messages_are_in_flight_than_allowed(silent: SilentBroker) -> None:
     """A broker that does not answer gets five messages and not a sixth, until it answers for one."""
-    publisher = Publisher("127.0.0.1", silent.port, max_inflight=5, stopped=lambda: False)
+    publisher = Publisher("127.0.0.1", silent.port, max_inflight=5)
     sent: list[int] = []
 
     def publish() -> None:
-        sent.extend(n for n in range(20) if publisher.publish("sensors/x", b"%d" % n))
+        sent.extend(n for n in range(20) if publisher.publish("sensors/x", b"%d" % n, lambda: False))
 
     thread = threading.Thread(target=publish, daemon=True)
     thread.start()
@@ -77,11 +77,11 @@ def test_no_more_messages_are_in_flight_than_allowed(silent: SilentBroker) -> No
 def test_a_van_that_waits_for_its_broker_can_be_stopped(silent: SilentBroker) -> None:
     """The message that found no room is not sent, and the count tells what was not answered for."""
     stop = threading.Event()
-    publisher = Publisher("127.0.0.1", silent.port, max_inflight=1, stopped=stop.is_set)
-    assert publisher.publish("sensors/x", b"first")
+    publisher = Publisher("127.0.0.1", silent.port, max_inflight=1)
+    assert publisher.publish("sensors/x", b"first", stop.is_set)
     wait_until(lambda: silent.received == 1)
     stop.set()
-    assert not publisher.publish("sensors/x", b"second")
+    assert not publisher.publish("sensors/x", b"second", stop.is_set)
     silent.acknowledge(1)
     assert publisher.close() == Sent(sent=1, acknowledged=1)
 
@@ -89,7 +89,7 @@ def test_a_van_that_waits_for_its_broker_can_be_stopped(silent: SilentBroker) ->
 def test_a_broker_that_is_not_there_is_named() -> None:
     port = free_port()
     with pytest.raises(RespireError) as caught:
-        Publisher("127.0.0.1", port, 20, lambda: False)
+        Publisher("127.0.0.1", port, 20)
     assert str(caught.value).startswith(f"127.0.0.1:{port}: expected an MQTT broker, got ")
     assert str(caught.value).endswith("; start one or name another with --broker")
 
@@ -100,11 +100,11 @@ def test_a_broker_that_is_not_there_is_named() -> None:
 def test_a_broker_that_refuses_is_named(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Not waited for: nobody will let us in by and by."""
     broker = Mosquitto(tmp_path_factory.mktemp("broker"), "allow_anonymous false")
-    publisher = Publisher(broker.host, broker.port, 1, lambda: False)
-    publisher.publish("sensors/x", b"the one for which there is room")
+    publisher = Publisher(broker.host, broker.port, 1)
+    publisher.publish("sensors/x", b"the one for which there is room", lambda: False)
     try:
         with pytest.raises(RespireError, match="expected to be let in, got Not authorized; allow anonymous"):
-            publisher.publish("sensors/x", b"the one that waits")
+            publisher.publish("sensors/x", b"the one that waits", lambda: False)
     finally:
         publisher.close()
         broker.stop()

@@ -12,7 +12,7 @@ from edge_agent.errors import RespireError
 from edge_agent.messages import Decoder, Reading, parse_time
 from edge_agent.windows import Outcome, Windows
 from model_export.campaign import SENSORS
-from model_export.live import PER_CHANNEL
+from model_export.live import PER_CHANNEL, Sent
 from model_export.ride import Ride, ride
 from tests.broker import Broker, client, wait_until
 
@@ -80,6 +80,24 @@ def test_a_ride_outlives_its_broker(broker: Broker) -> None:
         thread.join(20)
     (sent,) = results
     assert sent.acknowledged == sent.sent > 40  # type: ignore[attr-defined]
+
+
+def test_a_ride_ends_in_time_although_its_broker_is_gone(broker: Broker) -> None:
+    """A van with seconds to go does not wait for ever for a broker that has died."""
+    if not broker.persistent:
+        pytest.skip(f"{broker.name} cannot be restarted")
+    way = Ride(broker.host, broker.port, speed_up=600.0, seconds=6.0, max_inflight=5)
+    results: list[Sent] = []
+    thread = threading.Thread(target=lambda: results.append(ride(way, threading.Event())), daemon=True)
+    with client(broker) as subscriber:
+        listener = Listener(subscriber)
+        thread.start()
+        wait_until(lambda: listener.messages > 5)
+    broker.stop()
+    thread.join(30)
+    broker.start()  # type: ignore[attr-defined]
+    (sent,) = results
+    assert 0 < sent.sent - sent.acknowledged <= 5
 
 
 def test_a_truth_that_cannot_be_written_is_named_before_anything_is_sent(
