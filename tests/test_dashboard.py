@@ -6,6 +6,7 @@ import functools
 import gzip
 import hashlib
 import http.server
+import itertools
 import json
 import random
 import shutil
@@ -155,6 +156,32 @@ def test_the_day_is_fetched_from_the_journal_and_drawn(page: Page) -> None:
     assert page.evaluate("document.querySelectorAll('.day-section tbody tr').length") == 96
     assert page.complaints() == []
 
+
+def test_lone_windows_are_dots_and_a_gap_has_no_stub(page: Page, van: Van) -> None:
+    """Of a run, a gap, a lone window and a gap, the canvas shows just the run and a dot."""
+    newest = newest_start(van, "5A2D")
+    for windows_ago, value in ((14, 1.0), (13, 1.0), (12, 1.0), (6, 3.0), (0, 3.0)):
+        narrow = {"value": value, "low": value, "high": value}
+        van.publish(estimate("LONE", newest - windows_ago * WINDOW_S, **narrow))
+    show(page, "LONE")
+    page.wait("document.querySelector('.day').dataset.points === '5'")
+    xs = page.evaluate(ACCENT_COLUMNS)
+    clusters = [xs[0]] + [x for before, x in itertools.pairwise(xs) if x > before + 1]
+    assert len(clusters) == 3, "the run and two dots"
+    run = [x for x in xs if x < clusters[1]]
+    window_px = (xs[-1] - 2.5 * 2 - run[0]) / 14  # the last dot's middle is 14 windows after the run's start
+    assert max(run) - min(run) == pytest.approx(2 * window_px, abs=2), "two windows long, and no stub"
+
+
+ACCENT_COLUMNS = """(() => {
+  const canvas = document.querySelector('.day canvas');
+  const accent = getComputedStyle(document.documentElement).getPropertyValue('--accent').trim();
+  const [r, g, b] = accent.match(/\\w\\w/g).map((pair) => parseInt(pair, 16));
+  const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const at = (x, y) => 4 * (y * width + x);
+  const inked = (i) => data[i] === r && data[i + 1] === g && data[i + 2] === b && data[i + 3] > 0;
+  return [...Array(width).keys()].filter((x) => [...Array(height).keys()].some((y) => inked(at(x, y))));
+})()"""
 
 ACCENT_PIXELS = """(() => {
   const canvas = document.querySelector('.day canvas');

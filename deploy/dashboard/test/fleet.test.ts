@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { columns } from "../src/charts/columns";
-import { runs } from "../src/charts/sparkline";
+import { columns, runs } from "../src/charts/columns";
 import { Fleet } from "../src/fleet";
 import { window } from "./sample";
 

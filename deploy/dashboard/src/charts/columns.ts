@@ -1,10 +1,20 @@
-/** A day of windows as the columns a chart draws. */
+/** A day of windows as a chart draws it: runs of neighbours, and columns for the scales and the cursor. */
 
 import type { AlignedData } from "uplot";
 import type { Estimate } from "../wire";
 
-export const LOW = 1;
-export const HIGH = 2;
+/** Runs of neighbouring windows that have a value; between runs the line is broken. */
+export function runs(windows: Estimate[]): Estimate[][] {
+  const found: Estimate[][] = [];
+  for (const window of windows) {
+    const run = found.at(-1);
+    if (window.value === null) {
+      if (run && run.length > 0) found.push([]);
+    } else if (run && (run.length === 0 || run.at(-1)!.endMs >= window.startMs)) run.push(window);
+    else found.push([window]);
+  }
+  return found.filter((run) => run.length > 0);
+}
 
 /** One point per window at its middle, in seconds, and an empty one wherever windows are missing between two. */
 export function columns(windows: Estimate[]): { data: AlignedData; windows: (Estimate | null)[] } {

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { DAY_MS } from "../fleet";
 import type { Estimate } from "../wire";
 import { clockTime, concentration } from "../words";
-import { columns, HIGH, LOW } from "./columns";
+import { columns, runs } from "./columns";
 import { axis, ink, plot } from "./ink";
 
 const HEIGHT = 260;
@@ -18,6 +18,7 @@ function yRange(_: uPlot, min: number | null, max: number | null): [number, numb
 export class DayChart {
   private chart: uPlot | null = null;
   private windows: (Estimate | null)[] = [];
+  private runs: Estimate[][] = [];
 
   constructor(
     private readonly place: HTMLElement,
@@ -30,6 +31,7 @@ export class DayChart {
   update(windows: Estimate[]): void {
     const { data, windows: spaced } = columns(windows);
     this.windows = spaced;
+    this.runs = runs(windows);
     this.chart ??= plot(this.place, HEIGHT, this.options(), data);
     this.chart.setData(data);
   }
@@ -58,12 +60,10 @@ export class DayChart {
         }),
         axis({ size: 44, space: 36, values: (_, ticks) => ticks.map((v) => concentration(v)) }),
       ],
-      bands: [{ series: [HIGH, LOW], fill: () => ink("--band") }],
+      // The first three set the scale; runs() draws them, as uPlot's own line shows a stub at every gap.
       series: [
         {},
-        { stroke: "transparent", points: { show: false } },
-        { stroke: "transparent", points: { show: false } },
-        { stroke: () => ink("--accent"), width: 2, points: { show: false } },
+        ...Array.from({ length: 3 }, () => ({ paths: () => null, points: { show: false } })),
         {
           stroke: "transparent",
           points: { show: true, size: 9, width: 2, fill: () => ink("--paper"), stroke: () => ink("--alert") },
@@ -71,6 +71,7 @@ export class DayChart {
       ],
       hooks: {
         drawClear: [(u) => this.shadeEmpty(u)],
+        drawAxes: [(u) => this.drawRuns(u)],
         setCursor: [(u) => this.onPoint(this.windows[u.cursor.idx ?? -1] ?? null)],
       },
     };
@@ -100,6 +101,24 @@ export class DayChart {
     u.ctx.restore();
   }
 
+  private drawRuns(u: uPlot): void {
+    const { ctx, bbox } = u;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, 0, ctx.canvas.width, ctx.canvas.height); // on the right the newest dot may stand out
+    ctx.clip();
+    ctx.fillStyle = ink("--band");
+    for (const run of this.runs) ctx.fill(bandPath(u, run));
+    ctx.fillStyle = ctx.strokeStyle = ink("--accent");
+    ctx.lineWidth = 2 * devicePixelRatio;
+    ctx.lineJoin = "round";
+    for (const run of this.runs) {
+      if (run.length > 1) ctx.stroke(linePath(u, run));
+      else ctx.fill(dotPath(u, run[0]!));
+    }
+    ctx.restore();
+  }
+
   private step(event: KeyboardEvent): void {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const u = this.chart;
@@ -110,4 +129,40 @@ export class DayChart {
     const to = Math.min(last, Math.max(0, from + by));
     u.setCursor({ left: u.valToPos(u.data[0][to]!, "x"), top: 0 });
   }
+}
+
+type Point = [x: number, y: number];
+
+function point(u: uPlot, atMs: number, value: number): Point {
+  return [u.valToPos(atMs / 1000, "x", true), u.valToPos(value, "y", true)];
+}
+
+function middleMs(window: Estimate): number {
+  return (window.startMs + window.endMs) / 2;
+}
+
+function path(points: Point[]): Path2D {
+  const drawn = new Path2D();
+  for (const [x, y] of points) drawn.lineTo(x, y);
+  return drawn;
+}
+
+function linePath(u: uPlot, run: Estimate[]): Path2D {
+  return path(run.map((window) => point(u, middleMs(window), window.value!)));
+}
+
+/** A window without a neighbour has no line: it is a dot, and its band as wide as the window. */
+function dotPath(u: uPlot, window: Estimate): Path2D {
+  const dot = new Path2D();
+  dot.arc(...point(u, middleMs(window), window.value!), 2.5 * devicePixelRatio, 0, 2 * Math.PI);
+  return dot;
+}
+
+function bandPath(u: uPlot, run: Estimate[]): Path2D {
+  const edge = (side: "low" | "high") =>
+    run.flatMap((window) => {
+      const times = run.length > 1 ? [middleMs(window)] : [window.startMs, window.endMs];
+      return times.map((atMs) => point(u, atMs, window[side] ?? window.value!));
+    });
+  return path([...edge("high"), ...edge("low").reverse()]);
 }
