@@ -208,6 +208,20 @@ def test_a_live_estimate_arrives_once_however_often_it_is_sent(page: Page, van: 
     assert page.evaluate("document.querySelectorAll('.day-section tbody tr').length") == 96
 
 
+def test_a_window_from_the_future_does_not_freeze_its_sensor(page: Page, van: Van) -> None:
+    """`seq` says which window is the newest, whatever the clock said; the day before it stays."""
+    show(page, "5A2D")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
+    newest = van.past["5A2D"][-1]
+    start, seq = newest_start(van, "5A2D"), newest["seq"]
+    van.publish(estimate("5A2D", start + 9e8, seq=seq + 1, value=6.66))
+    page.wait_for_text("6.66", ".now")
+    van.publish(estimate("5A2D", start + WINDOW_S, seq=seq + 2, value=7.77, low=7.5, high=8.0))
+    page.wait_for_text("7.77", ".now")
+    page.wait("document.querySelector('.day').dataset.points > 90")
+    assert "6.66" not in page.evaluate("document.querySelector('.day-section tbody').textContent")
+
+
 def test_inputs_weights_and_model_are_shown(page: Page, van: Van) -> None:
     """The detail tells how the value is made: readings times weights, coverage, domain and model."""
     show(page, "5A2D")

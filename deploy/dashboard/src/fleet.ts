@@ -9,8 +9,11 @@ const MAX_WINDOWS = 1_440;
 
 export interface Sensor {
   id: string;
-  /** Sorted by start, one per window, the highest revision of each. */
+  newest: Estimate | null;
+  /** The day that ends with the newest: sorted by start, one per window. */
   windows: Estimate[];
+  /** What the day is taken from: a window from the future must not cost the day before it. */
+  kept: Estimate[];
   card: Card | null;
   /** Wall time at which the newest window came as news; null when it was only retained or fetched. */
   heardMs: number | null;
@@ -33,11 +36,14 @@ export class Fleet {
   addEstimate(estimate: Estimate, heardMs: number | null): void {
     const sensor = this.sensor(estimate.sensor);
     if (!sensor) return;
-    const newest = sensor.windows.at(-1);
-    insert(sensor.windows, estimate);
-    prune(sensor.windows);
-    // An old window that comes late says nothing about whether the sensor is alive now.
-    if (heardMs !== null && (!newest || estimate.startMs >= newest.startMs)) sensor.heardMs = heardMs;
+    insert(sensor.kept, estimate);
+    if (succeeds(estimate, sensor.newest, heardMs !== null)) {
+      sensor.newest = estimate;
+      // An old window that comes late says nothing about whether the sensor is alive now.
+      sensor.heardMs = heardMs ?? sensor.heardMs;
+    }
+    sensor.kept = trimmed(sensor.kept, sensor.newest!);
+    sensor.windows = sensor.kept.filter((window) => window.endMs > sensor.newest!.endMs - DAY_MS);
   }
 
   setCard(id: string, card: Card | null): void {
@@ -61,7 +67,7 @@ export class Fleet {
     const known = this.sensors.get(id);
     if (known) return known;
     if (this.sensors.size >= MAX_SENSORS) return this.refuse();
-    const sensor: Sensor = { id, windows: [], card: null, heardMs: null };
+    const sensor: Sensor = { id, newest: null, windows: [], kept: [], card: null, heardMs: null };
     this.sensors.set(id, sensor);
     return sensor;
   }
@@ -88,19 +94,26 @@ function insert(windows: Estimate[], estimate: Estimate): void {
   else if (estimate.revision >= same.revision) windows[at] = estimate;
 }
 
-function prune(windows: Estimate[]): void {
-  const newest = windows.at(-1)!;
-  const keepFrom = windows.findIndex((window) => window.endMs > newest.endMs - DAY_MS);
-  windows.splice(0, Math.max(keepFrom, windows.length - MAX_WINDOWS));
+/**
+ * Whether an estimate is newer than the newest: `seq` counts, as a clock can be wrong. It starts again only with a new
+ * disk, so a later window that comes as news is believed as well.
+ */
+function succeeds(estimate: Estimate, newest: Estimate | null, news: boolean): boolean {
+  if (!newest) return true;
+  if (estimate.startMs === newest.startMs) return estimate.revision >= newest.revision;
+  return estimate.seq > newest.seq || (news && estimate.startMs > newest.startMs);
 }
 
-export function newestOf(sensor: Sensor): Estimate | null {
-  return sensor.windows.at(-1) ?? null;
+/** No window beyond the newest, and no more than a day holds. */
+function trimmed(windows: Estimate[], newest: Estimate): Estimate[] {
+  const shortestMs = Math.min(...windows.map((window) => window.endMs - window.startMs));
+  const most = Math.min(MAX_WINDOWS, Math.ceil(DAY_MS / shortestMs));
+  return windows.filter((window) => window.startMs <= newest.startMs).slice(-most);
 }
 
 /** The agent that serves a sensor: by its newest estimate, or before the first one by the agents' health. */
 export function agentOf(fleet: Fleet, sensor: Sensor): Agent | null {
-  const id = newestOf(sensor)?.agent;
+  const id = sensor.newest?.agent;
   if (id) return fleet.agents.get(id) ?? null;
   return [...fleet.agents.values()].find((agent) => agent.health?.sensors[sensor.id]) ?? null;
 }

@@ -3,7 +3,7 @@
  * The words name instants, not ages, so that a screen reader hears a trouble once and not every minute.
  */
 
-import { agentOf, newestOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
+import { agentOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
 import { areInWords, channelName, plural, reasonsInWords, span, when } from "./words";
 
 /** fine · look (flagged, still delivering) · bad (no value to rely on) */
@@ -25,7 +25,7 @@ const UNEXPLAINED = { 1: "", 3: "Flagged as suspect", 4: "Failed its checks", 9:
  * Arrival counts, not only the window's own time, so that a replay of last year is not called stale.
  */
 export function staleSinceMs(sensor: Sensor, nowMs: number): number | null {
-  const newest = newestOf(sensor);
+  const newest = sensor.newest;
   if (!newest) return null;
   const signMs = Math.max(sensor.heardMs ?? -Infinity, Math.min(newest.endMs, nowMs));
   return nowMs - signMs > SILENT_WINDOWS * (newest.endMs - newest.startMs) ? signMs : null;
@@ -43,7 +43,7 @@ function staleness(sensor: Sensor, nowMs: number): Problem[] {
 }
 
 function flags(sensor: Sensor): Problem[] {
-  const newest = newestOf(sensor);
+  const newest = sensor.newest;
   if (!newest || (newest.quality === 1 && newest.reasons.length === 0)) return [];
   const level = newest.quality >= 4 ? "bad" : newest.quality === 3 ? "look" : "fine";
   const texts = newest.reasons.length > 0 ? reasonsInWords(newest.reasons) : [UNEXPLAINED[newest.quality]];
@@ -119,7 +119,7 @@ function headline(fleet: Fleet, total: number, ill: number, troubles: number): s
     )}.`;
   if (total === 0) return "No sensor has spoken yet.";
   if (ill > 0) return `${ill} of ${plural(total, "sensor")} ${ill === 1 ? "needs" : "need"} attention.`;
-  const waiting = [...fleet.sensors.values()].filter((sensor) => !newestOf(sensor)).length;
+  const waiting = [...fleet.sensors.values()].filter((sensor) => !sensor.newest).length;
   if (waiting === total) return "Waiting for the first window.";
   if (waiting > 0) return `${total - waiting} of ${total} sensors are fine, the others wait for their first window.`;
   if (troubles > 0) return "The sensors are fine, the van needs attention.";

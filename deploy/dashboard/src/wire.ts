@@ -29,6 +29,7 @@ export interface Estimate {
   level: number | null;
   startMs: number;
   endMs: number;
+  seq: number;
   revision: number;
   quality: Quality;
   reasons: string[];
@@ -108,6 +109,7 @@ function estimateOf(fields: Fields | null, sensor?: string): Estimate | null {
     level: number(fields.level),
     startMs,
     endMs,
+    seq: count(fields.seq),
     revision: count(fields.revision),
     quality,
     reasons: names(fields.reasons, 16),

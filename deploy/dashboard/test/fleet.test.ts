@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { columns, runs } from "../src/charts/columns";
 import { Fleet } from "../src/fleet";
-import { window } from "./sample";
+import { START_MS, window, WINDOW_MS } from "./sample";
 
 function fleetOf(...windows: ReturnType<typeof window>[]): Fleet {
   const fleet = new Fleet();
@@ -34,8 +34,28 @@ test("one day is kept, counted back from the newest window", () => {
   expect(kept[0]).toEqual(window(104));
 });
 
+test("a window from the future neither ends the day nor costs it", () => {
+  const future = window(2, { startMs: START_MS + 1e12, endMs: START_MS + 1e12 + WINDOW_MS });
+  const expected = [window(0), window(1), window(3)];
+  for (const order of [
+    [0, 1, 2, 3],
+    [3, 2, 1, 0],
+    [2, 0, 3, 1],
+  ])
+    expect(windowsOf(fleetOf(...order.map((i) => (i === 2 ? future : window(i)))))).toEqual(expected);
+});
+
+test("a count that starts again with a new disk is believed when its windows are later and news", () => {
+  const fleet = fleetOf(window(0), window(1));
+  const again = window(2, { seq: 1 });
+  fleet.addEstimate(again, null);
+  expect(fleet.sensors.get("5A2D")!.newest).toEqual(window(1));
+  fleet.addEstimate(again, 1000);
+  expect(fleet.sensors.get("5A2D")!.newest).toEqual(again);
+});
+
 test("short windows do not fill the memory", () => {
-  const seconds = Array.from({ length: 2000 }, (_, i) => window(0, { startMs: i * 1000, endMs: (i + 1) * 1000 }));
+  const seconds = Array.from({ length: 2000 }, (_, i) => window(i, { startMs: i * 1000, endMs: (i + 1) * 1000 }));
   expect(windowsOf(fleetOf(...seconds)).length).toBe(1440);
 });
 

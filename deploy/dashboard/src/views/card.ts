@@ -2,7 +2,7 @@
 
 import { sparkline } from "../charts/sparkline";
 import { h, refill, say } from "../dom";
-import { agentOf, newestOf, sorted, type Fleet, type Sensor } from "../fleet";
+import { agentOf, sorted, type Fleet, type Sensor } from "../fleet";
 import { sensorLink } from "../routes";
 import { sensorProblems, staleSinceMs, worst } from "../verdict";
 import type { Estimate } from "../wire";
@@ -30,7 +30,7 @@ export function cardList(fleet: Fleet): Section {
 
 /** One word for the state of a sensor; a dead source outranks an old flag. */
 export function stateInWord(fleet: Fleet, sensor: Sensor, nowMs: number): string {
-  const newest = newestOf(sensor);
+  const newest = sensor.newest;
   if (!newest) return "Waiting";
   if (agentOf(fleet, sensor)?.status === "offline") return "Offline";
   return staleSinceMs(sensor, nowMs) === null ? QUALITY[newest.quality] : "Stale";
@@ -61,7 +61,7 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
   return {
     root,
     update(nowMs) {
-      const newest = newestOf(sensor);
+      const newest = sensor.newest;
       const problems = sensorProblems(fleet, sensor, nowMs);
       const offline = agentOf(fleet, sensor)?.status === "offline";
       const level = offline ? "bad" : worst(problems);
@@ -87,7 +87,7 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
 
 /** Changes whenever any window of the day does. */
 export function dayKey(sensor: Sensor): string {
-  const newest = newestOf(sensor);
+  const newest = sensor.newest;
   const revisions = sensor.windows.reduce((sum, window) => sum + window.revision, 0);
   return `${newest?.startMs} ${sensor.windows.length} ${sensor.windows[0]?.startMs} ${revisions}`;
 }

@@ -34,7 +34,7 @@ export function daySection(sensor: Sensor): Section {
     root: h(
       "section",
       { class: "day-section", "aria-label": "Last day" },
-      h("h2", {}, "Last day", h("small", {}, ` CO, ${sensor.windows.at(-1)?.unit ?? "ppm"}`)),
+      h("h2", {}, "Last day", h("small", {}, ` CO, ${sensor.newest?.unit ?? "ppm"}`)),
       summary,
       place,
       readout,
@@ -61,7 +61,7 @@ export function daySection(sensor: Sensor): Section {
 const HINT = "Touch the chart, or focus it and use ← and →, to read a window.";
 
 function header(sensor: Sensor): HTMLElement {
-  const unit = sensor.windows.at(-1)?.unit ?? "ppm";
+  const unit = sensor.newest?.unit ?? "ppm";
   const heads = ["Window", `CO, ${unit}`, "Interval", "Quality"];
   return h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head))));
 }

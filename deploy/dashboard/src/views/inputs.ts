@@ -1,7 +1,7 @@
 /** How the newest value is made: every reading with its coverage and range, times its weight, and the sum. */
 
 import { h, refill, svg } from "../dom";
-import { newestOf, type Sensor } from "../fleet";
+import type { Sensor } from "../fleet";
 import type { Card, Estimate } from "../wire";
 import { brief, channelName, signed, significant, term, withUnit } from "../words";
 import type { Section } from "./view";
@@ -14,7 +14,7 @@ export function inputsSection(sensor: Sensor): Section {
   return {
     root: h("section", { "aria-label": "Inputs" }, h("h2", {}, "How this value is made"), terms),
     update() {
-      const newest = newestOf(sensor);
+      const newest = sensor.newest;
       const key = `${newest?.startMs} ${newest?.revision} ${sensor.card?.id}`;
       refill(terms, key, () => (newest ? termsOf(newest, sensor.card) : []));
     },

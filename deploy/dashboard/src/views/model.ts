@@ -1,7 +1,7 @@
 /** Which model speaks: its id and where it comes from. */
 
 import { h, refill } from "../dom";
-import { newestOf, type Sensor } from "../fleet";
+import type { Sensor } from "../fleet";
 import { percent, significant } from "../words";
 import type { Section } from "./view";
 import { fact } from "./van";
@@ -19,7 +19,7 @@ export function modelSection(sensor: Sensor): Section {
 
 function rowsOf(sensor: Sensor): [string, string, boolean][] {
   const { card } = sensor;
-  const newest = newestOf(sensor);
+  const newest = sensor.newest;
   const used = newest?.model ?? null;
   const differs = card !== null && used !== null && used !== card.id;
   const rows: [string, string, boolean][] = [["Id", used ?? card?.id ?? "none", false]];

@@ -2,7 +2,7 @@
 
 import type { Link } from "../broker";
 import { h, refill, say, show } from "../dom";
-import { newestOf, sorted, type Fleet } from "../fleet";
+import { sorted, type Fleet } from "../fleet";
 import { sensorLink } from "../routes";
 import { verdict, type Verdict } from "../verdict";
 import { ago, when } from "../words";
@@ -63,7 +63,7 @@ function trouble({ who, sensor, level, text }: Verdict["troubles"][number]): HTM
 }
 
 function newestInWords(fleet: Fleet, nowMs: number): string {
-  const ends = sorted(fleet.sensors).flatMap((sensor) => newestOf(sensor)?.endMs ?? []);
+  const ends = sorted(fleet.sensors).flatMap((sensor) => sensor.newest?.endMs ?? []);
   if (ends.length === 0) return "Waiting for the first window; one ends every quarter of an hour.";
   const endMs = Math.max(...ends);
   return `Newest window ended ${ago(endMs, nowMs)}, at ${when(endMs, nowMs)}.`;

@@ -1,7 +1,7 @@
 /** One sensor in full: the value and how it is made, its day, its weights, its model. */
 
 import { h, refill, say, show } from "../dom";
-import { agentOf, newestOf, type Fleet, type Sensor } from "../fleet";
+import { agentOf, type Fleet, type Sensor } from "../fleet";
 import { sensorProblems, worst } from "../verdict";
 import { ago, clockTime, concentration, when } from "../words";
 import { intervalInWords, stateInWord } from "./card";
@@ -63,7 +63,7 @@ function figure(fleet: Fleet, sensor: Sensor, heading: HTMLElement): Section {
   return {
     root,
     update(nowMs) {
-      const newest = newestOf(sensor);
+      const newest = sensor.newest;
       const offline = agentOf(fleet, sensor)?.status === "offline";
       const problems = sensorProblems(fleet, sensor, nowMs);
       const level = offline ? "bad" : worst(problems);

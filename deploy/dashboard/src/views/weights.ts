@@ -2,7 +2,7 @@
 
 import { WeightChart, type WeightCurve } from "../charts/weights";
 import { h, refill, say, show } from "../dom";
-import { newestOf, type Sensor } from "../fleet";
+import type { Sensor } from "../fleet";
 import type { Card, Estimate } from "../wire";
 import { brief, channelName, signed, significant, withUnit } from "../words";
 import type { Section } from "./view";
@@ -26,7 +26,7 @@ export function weightsSection(sensor: Sensor): Section {
     root,
     update() {
       const { card } = sensor;
-      const newest = newestOf(sensor);
+      const newest = sensor.newest;
       const key = `${card?.id} ${newest?.startMs} ${newest?.revision}`;
       show(table, card !== null);
       if (key === drawn) return;
