@@ -293,6 +293,23 @@ def test_a_replay_of_the_past_is_not_called_stale(page: Page, van: Van) -> None:
     page.wait_for_text("years ago", '[data-sensor="PAST"]')
 
 
+def test_as_many_sensors_as_an_agent_takes_are_shown_and_the_rest_is_told(page: Page, van: Van) -> None:
+    """256 sensors, and a sentence at the top for those beyond, which are not messages that could not be read."""
+    page.wait_for_text("All 6 sensors are fine.", "h1")
+    start = newest_start(van, "5A2D")
+    crowd = [f"N{i:03d}" for i in range(250)]
+    for sensor in crowd:
+        van.send_raw(f"calibrated/{sensor}/co", json.dumps(estimate(sensor, start)).encode())
+    page.wait_for_text("All 256 sensors are fine.", "h1")
+    assert page.evaluate("document.querySelector('.unshown').innerText") == ""
+    van.publish_health(health(time.time(), {name: sensor_health(time.time()) for name in [*crowd, "X1", "X2"]}))
+    for sensor in ("X1", "X3"):
+        van.publish(estimate(sensor, start))
+    page.wait_for_text("3 more sensors are not shown.", ".summary")
+    assert "could not be read" not in page.evaluate("document.querySelector('footer').innerText")
+    assert page.complaints() == []
+
+
 def test_hostile_text_is_only_text(page: Page, van: Van) -> None:
     """Markup in an id, a reason or a card is shown as it is written and never becomes part of the page."""
     start = newest_start(van, "5A2D")
@@ -300,7 +317,7 @@ def test_hostile_text_is_only_text(page: Page, van: Van) -> None:
         estimate(HOSTILE, start, quality=3, reasons=[HOSTILE, "constructor"], unit=HOSTILE, model=HOSTILE)
     )
     van.publish_card(HOSTILE, id=HOSTILE, provenance={HOSTILE: HOSTILE})
-    for payload in (b"\xff\xfe", b"[" * 50_000, b'{"v": 1}', b"x" * 100_000):
+    for payload in (b"\xff\xfe", b"[" * 50_000, b'{"v": 1}', b"x" * 200_000):
         van.send_raw("calibrated/5A2D/co", payload)
     page.wait_for_text("4 messages could not be read.", "footer")
     page.wait_for_text(HOSTILE, ".troubles")

@@ -1,10 +1,12 @@
 /** Everything the page knows: sensors with their last day, and the agents that serve them. */
 
+import { MAX_ENTRIES } from "./payload";
 import type { Card, Estimate, Health } from "./wire";
 
 export const DAY_MS = 86_400_000;
-const MAX_SENSORS = 64;
+const MAX_SENSORS = MAX_ENTRIES;
 const MAX_AGENTS = 16;
+const MAX_UNSHOWN = 10_000;
 const MAX_WINDOWS = 1_440;
 
 export interface Sensor {
@@ -29,8 +31,9 @@ export interface Agent {
 export class Fleet {
   readonly sensors = new Map<string, Sensor>();
   readonly agents = new Map<string, Agent>();
-  /** Messages that could not be read, and sensors or agents past the bound. */
-  refused = 0;
+  /** Names past the bounds. */
+  readonly unshownSensors = new Set<string>();
+  readonly unshownAgents = new Set<string>();
 
   /** Take one estimate; `heardMs` is its arrival if it came as news. Twice is the same as once, in any order. */
   addEstimate(estimate: Estimate, heardMs: number | null): void {
@@ -66,7 +69,7 @@ export class Fleet {
   private sensor(id: string): Sensor | null {
     const known = this.sensors.get(id);
     if (known) return known;
-    if (this.sensors.size >= MAX_SENSORS) return this.refuse();
+    if (this.sensors.size >= MAX_SENSORS) return refuse(this.unshownSensors, id);
     const sensor: Sensor = { id, newest: null, windows: [], kept: [], card: null, heardMs: null };
     this.sensors.set(id, sensor);
     return sensor;
@@ -74,17 +77,17 @@ export class Fleet {
 
   private agent(id: string, nowMs: number): Agent | null {
     const known = this.agents.get(id);
-    if (!known && this.agents.size >= MAX_AGENTS) return this.refuse();
+    if (!known && this.agents.size >= MAX_AGENTS) return refuse(this.unshownAgents, id);
     const agent = known ?? { id, status: null, health: null, heardMs: nowMs };
     agent.heardMs = nowMs;
     this.agents.set(id, agent);
     return agent;
   }
+}
 
-  private refuse(): null {
-    this.refused += 1;
-    return null;
-  }
+function refuse(unshown: Set<string>, id: string): null {
+  if (unshown.size < MAX_UNSHOWN) unshown.add(id);
+  return null;
 }
 
 function insert(windows: Estimate[], estimate: Estimate): void {

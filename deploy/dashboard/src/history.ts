@@ -6,7 +6,7 @@ import type { Answer, Estimate } from "./wire";
 const PATIENCE_MS = 15_000;
 /** The most an agent gives for one request. */
 const MOST = 1_000;
-const MOST_WAITING = 64;
+const MOST_WAITING = 256;
 
 export interface Request {
   id: string;

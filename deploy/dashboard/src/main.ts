@@ -28,6 +28,7 @@ const unread = h("p");
 let link: Link = { state: "connecting", sinceMs: Date.now(), why: "" };
 let view: View = overview(fleet);
 let drawing = false;
+let unreadable = 0;
 
 function onLink(next: Link): void {
   link = next;
@@ -37,7 +38,7 @@ function onLink(next: Link): void {
 
 function onMessage({ topic, payload, retained }: Message): void {
   if (payload.length === 0) withdraw(topic);
-  else if (!take(topic, payload, retained)) fleet.refused += 1;
+  else if (!take(topic, payload, retained)) unreadable += 1;
   redraw();
 }
 
@@ -110,7 +111,7 @@ function draw(): void {
   const nowMs = Date.now();
   head.update(link);
   view.update(nowMs, link);
-  say(unread, fleet.refused > 0 ? `${plural(fleet.refused, "message")} could not be read.` : "");
+  say(unread, unreadable > 0 ? `${plural(unreadable, "message")} could not be read.` : "");
   title(nowMs);
 }
 

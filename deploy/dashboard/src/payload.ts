@@ -1,8 +1,9 @@
 /** Readers for text from the network: total, and bounded in size, so that no message can swell the page. */
 
-const MAX_BYTES = 65_536;
+const MAX_BYTES = 131_072;
 const MAX_NAME = 64;
-const MAX_ENTRIES = 64;
+/** As many sensors as an agent takes. */
+export const MAX_ENTRIES = 256;
 const MAX_SAMPLES = 512;
 export const MAX_TEXT = 160;
 

@@ -123,5 +123,5 @@ function headline(fleet: Fleet, total: number, ill: number, troubles: number): s
   if (waiting === total) return "Waiting for the first window.";
   if (waiting > 0) return `${total - waiting} of ${total} sensors are fine, the others wait for their first window.`;
   if (troubles > 0) return "The sensors are fine, the van needs attention.";
-  return total === 1 ? "The sensor is fine." : `All ${total} sensors are fine.`;
+  return total === 1 ? "The sensor is fine." : `All ${total} sensors${fleet.unshownSensors.size > 0 ? " shown" : ""} are fine.`;
 }

@@ -8,8 +8,8 @@ const HOSTILE = [
   "[]",
   "1e999",
   "{",
-  "[".repeat(60_000),
-  `{"v":1,"sensor":"${"x".repeat(70_000)}"}`,
+  "[".repeat(120_000),
+  `{"v":1,"sensor":"${"x".repeat(140_000)}"}`,
   '{"v":1,"sensor":"5A2D","start":"never","end":"2024-02-01T10:30:00Z","quality":1}',
   '{"v":1,"__proto__":{"sensor":"5A2D"}}',
 ];

@@ -5,7 +5,7 @@ import { h, refill, say, show } from "../dom";
 import { sorted, type Fleet } from "../fleet";
 import { sensorLink } from "../routes";
 import { verdict, type Verdict } from "../verdict";
-import { ago, when } from "../words";
+import { ago, plural, when } from "../words";
 import { cardList } from "./card";
 import { mark } from "./mark";
 import { vanList } from "./van";
@@ -23,6 +23,7 @@ const UNCONNECTED: Record<Link["state"], string | null> = {
 export function overview(fleet: Fleet): View {
   const heading = h("h1", { class: "verdict", tabindex: "-1" });
   const newest = h("p", { class: "newest" });
+  const unshown = h("p", { class: "alert unshown" });
   const troubles = h("ul", { class: "troubles" });
   const cards = cardList(fleet);
   const vans = vanList(fleet);
@@ -33,7 +34,7 @@ export function overview(fleet: Fleet): View {
     h(
       "section",
       { class: "summary", "aria-label": "Summary" },
-      h("div", { "aria-live": "polite" }, heading),
+      h("div", { "aria-live": "polite" }, heading, unshown),
       newest,
       h("div", { "aria-live": "polite" }, troubles),
     ),
@@ -47,6 +48,7 @@ export function overview(fleet: Fleet): View {
     update(nowMs, link) {
       const now = verdict(fleet, nowMs);
       say(heading, UNCONNECTED[link.state] ?? now.headline);
+      say(unshown, unshownInWords(fleet));
       say(newest, newestInWords(fleet, nowMs));
       refill(troubles, JSON.stringify(now.troubles), () => now.troubles.map(trouble));
       show(troubles, now.troubles.length > 0);
@@ -55,6 +57,15 @@ export function overview(fleet: Fleet): View {
       vans.update(nowMs);
     },
   };
+}
+
+function unshownInWords({ unshownSensors, unshownAgents }: Fleet): string {
+  const kinds: [number, string][] = [
+    [unshownSensors.size, "more sensor"],
+    [unshownAgents.size, "more van"],
+  ];
+  const counted = kinds.filter(([n]) => n > 0);
+  return counted.map(([n, kind]) => `${plural(n, kind)} ${n === 1 ? "is" : "are"} not shown.`).join(" ");
 }
 
 function trouble({ who, sensor, level, text }: Verdict["troubles"][number]): HTMLElement {
