@@ -372,6 +372,42 @@ def test_a_broker_with_a_password_is_signed_in_to(chromium: Chromium, site: str,
     guarded.stop()
 
 
+@pytest.mark.parametrize(
+    ("kind", "topic"),
+    [("subscribeLiteral", "agents/+/health"), ("subscribePattern", "agents/van-1/response/#")],
+)
+def test_a_refused_subscription_is_not_live(
+    chromium: Chromium, site: str, tmp_path: Path, kind: str, topic: str
+) -> None:
+    """A broker that lets the page in but not read says so, and the page names the topic."""
+    plugin = next(Path("/usr").glob("lib*/**/mosquitto_dynamic_security.so"), None)
+    if plugin is None:
+        pytest.skip("mosquitto's dynamic security plugin is not installed")
+    rule = {"acltype": kind, "topic": topic, "allow": False}
+    rights = ("publishClientSend", "publishClientReceive", "subscribe", "unsubscribe")
+    (tmp_path / "rules.json").write_text(
+        json.dumps(
+            {
+                "defaultACLAccess": dict.fromkeys(rights, True),
+                "anonymousGroup": "all",
+                "clients": [],
+                "groups": [{"groupname": "all", "roles": [{"rolename": "all"}]}],
+                "roles": [{"rolename": "all", "acls": [rule]}],
+            }
+        )
+    )
+    strict = WebBroker(tmp_path, f"plugin {plugin}", f"plugin_opt_config_file {tmp_path / 'rules.json'}")
+    van = Van(strict.port)
+    van.connect()
+    van.publish(estimate("5A2D", time.time() // WINDOW_S * WINDOW_S))
+    page = chromium.open(f"{site}?broker={strict.websocket}", width=390, height=844)
+    page.wait_for_text(f"may not read {topic.removesuffix('#')}", "[role=status]")
+    page.wait_for_text("Refused", ".link")
+    page.wait_for_text("The broker refused.", "h1")
+    van.leave()
+    strict.stop()
+
+
 def hashed(password: str, salt: bytes = b"twelve bytes", rounds: int = 101) -> str:
     """A password as mosquitto keeps it: PBKDF2 with SHA-512, both in base 64."""
     digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, rounds)

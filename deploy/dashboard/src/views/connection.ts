@@ -45,7 +45,7 @@ function noticeInWords(address: string, link: Link): string {
   if (link.state === "lost")
     return `Disconnected from ${address} since ${clockTime(link.sinceMs)}. What you see is the last that was heard. Trying again every few seconds.`;
   if (link.state === "refused")
-    return `${address} refused the connection: ${link.why}. Open the connection settings to sign in.`;
+    return `${address} refused: ${link.why}. Open the connection settings to sign in.`;
   if (link.state === "unusable") return `${address} cannot be used: ${link.why}.`;
   return "";
 }
