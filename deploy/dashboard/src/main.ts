@@ -6,7 +6,7 @@ import { Broker, type Link, type Message } from "./broker";
 import { Fleet } from "./fleet";
 import { History } from "./history";
 import { sensorIn } from "./routes";
-import { verdict } from "./verdict";
+import { verdict, type Verdict } from "./verdict";
 import { connection } from "./views/connection";
 import { overview } from "./views/overview";
 import { sensorView } from "./views/sensor";
@@ -108,16 +108,16 @@ function redraw(): void {
 }
 
 function draw(): void {
-  const nowMs = Date.now();
+  const now = verdict(fleet, Date.now());
+  title(now);
+  if (document.hidden) return;
   head.update(link);
-  view.update(nowMs, link);
+  view.update({ nowMs: Date.now(), link, verdict: now });
   say(unread, unreadable > 0 ? `${plural(unreadable, "message")} could not be read.` : "");
-  title(nowMs);
 }
 
-function title(nowMs: number): void {
-  const troubles = verdict(fleet, nowMs).troubles.length;
-  const prefix = link.state === "lost" ? "Disconnected · " : troubles > 0 ? `(${troubles}) ` : "";
+function title({ troubles }: Verdict): void {
+  const prefix = link.state === "lost" ? "Disconnected · " : troubles.length > 0 ? `(${troubles.length}) ` : "";
   document.title = prefix + view.title;
 }
 
@@ -138,8 +138,7 @@ addEventListener("hashchange", () => {
 });
 setInterval(() => {
   history.tick(Date.now());
-  if (document.hidden) title(Date.now());
-  else draw();
+  draw();
 }, TICK_MS);
 route();
 broker.connect();

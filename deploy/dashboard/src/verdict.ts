@@ -12,13 +12,15 @@ export type Level = "fine" | "look" | "bad";
 export interface Problem {
   level: Level;
   text: string;
+  /** Said of its van already. */
+  ofVan?: true;
 }
 
 const SILENT_WINDOWS = 2;
 const BACKLOG_S = 1_800;
 
 /** The reasons shown for a sensor that has none, by quality. */
-const UNEXPLAINED = { 1: "", 3: "Flagged as suspect", 4: "Failed its checks", 9: "No value" };
+const UNEXPLAINED = { 3: "Flagged as suspect", 4: "Failed its checks", 9: "No value" };
 
 /**
  * Since when nothing new has come from a sensor; null while that is no more than two windows.
@@ -32,9 +34,14 @@ export function staleSinceMs(sensor: Sensor, nowMs: number): number | null {
 }
 
 /** What is wrong with one sensor, gravest first; empty when it is fine. */
-export function sensorProblems(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
-  const found = [...staleness(sensor, nowMs), ...flags(sensor), ...channelFaults(fleet, sensor)];
+function sensorProblems(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
+  const found = [...absence(fleet, sensor), ...staleness(sensor, nowMs), ...flags(sensor), ...channelFaults(fleet, sensor)];
   return found.filter(({ text }, i) => found.findIndex((other) => other.text === text) === i).sort(byGravity);
+}
+
+function absence(fleet: Fleet, sensor: Sensor): Problem[] {
+  const agent = agentOf(fleet, sensor);
+  return agent?.status === "offline" ? [{ level: "bad", text: `${agent.id} is offline`, ofVan: true }] : [];
 }
 
 function staleness(sensor: Sensor, nowMs: number): Problem[] {
@@ -42,12 +49,11 @@ function staleness(sensor: Sensor, nowMs: number): Problem[] {
   return sinceMs === null ? [] : [{ level: "bad", text: `Nothing new since ${when(sinceMs, nowMs)}` }];
 }
 
-function flags(sensor: Sensor): Problem[] {
-  const newest = sensor.newest;
-  if (!newest || (newest.quality === 1 && newest.reasons.length === 0)) return [];
-  const level = newest.quality >= 4 ? "bad" : newest.quality === 3 ? "look" : "fine";
+function flags({ newest }: Sensor): Problem[] {
+  if (!newest || newest.quality === 1) return [];
+  const level = newest.quality === 3 ? "look" : "bad";
   const texts = newest.reasons.length > 0 ? reasonsInWords(newest.reasons) : [UNEXPLAINED[newest.quality]];
-  return level === "fine" ? [] : texts.map((text) => ({ level, text }));
+  return texts.map((text) => ({ level, text }));
 }
 
 function channelFaults(fleet: Fleet, sensor: Sensor): Problem[] {
@@ -61,7 +67,7 @@ function channelFaults(fleet: Fleet, sensor: Sensor): Problem[] {
   return faults;
 }
 
-export function agentProblems(agent: Agent): Problem[] {
+function agentProblems(agent: Agent): Problem[] {
   const { status, health } = agent;
   if (status === "offline") return [{ level: "bad", text: "No new estimates will come until it is back" }];
   const problems: Problem[] = [];
@@ -74,11 +80,11 @@ export function agentProblems(agent: Agent): Problem[] {
   return problems;
 }
 
-function byGravity(a: Problem, b: Problem): number {
+function byGravity(a: { level: Level }, b: { level: Level }): number {
   return Number(b.level === "bad") - Number(a.level === "bad");
 }
 
-export function worst(problems: Problem[]): Level {
+export function worst(problems: { level: Level }[]): Level {
   return problems.some((p) => p.level === "bad") ? "bad" : problems.length > 0 ? "look" : "fine";
 }
 
@@ -87,30 +93,32 @@ export interface Verdict {
   headline: string;
   /** Gravest first; `sensor` is null where a van is meant. */
   troubles: { who: string; sensor: string | null; level: Level; text: string }[];
+  /** Gravest first, for each of them; empty when it is fine. */
+  problems: Map<Sensor | Agent, Problem[]>;
 }
 
 /** The first thing an operator reads. */
 export function verdict(fleet: Fleet, nowMs: number): Verdict {
-  const agents = sorted(fleet.agents).map((agent) => ({ who: agent.id, sensor: null, problems: agentProblems(agent) }));
-  const sensors = sorted(fleet.sensors).map((s) => ({
-    who: s.id,
-    sensor: s.id,
-    problems: sensorProblems(fleet, s, nowMs),
-  }));
-  const troubled = [...agents, ...sensors].filter(({ problems }) => problems.length > 0);
-  const troubles = troubled
-    .map(({ who, sensor, problems }) => ({
-      who,
-      sensor,
-      level: worst(problems),
-      text: problems.map((p) => p.text).join(". "),
-    }))
-    .sort((a, b) => Number(b.level === "bad") - Number(a.level === "bad"));
-  const ill = sensors.filter(({ problems }) => problems.length > 0).length;
-  return { level: worst(troubles), headline: headline(fleet, sensors.length, ill, troubles.length), troubles };
+  const agents = sorted(fleet.agents).map((agent) => [agent, agentProblems(agent)] as const);
+  const sensors = sorted(fleet.sensors).map((sensor) => [sensor, sensorProblems(fleet, sensor, nowMs)] as const);
+  const ofVans = agents.flatMap(([agent, problems]) => trouble(agent.id, null, problems));
+  const ofSensors = sensors.flatMap(([sensor, problems]) => trouble(sensor.id, sensor.id, problems));
+  const troubles = [...ofVans, ...ofSensors].sort(byGravity);
+  return {
+    level: worst(troubles),
+    headline: headline(fleet, ofSensors.length, troubles.length),
+    troubles,
+    problems: new Map<Sensor | Agent, Problem[]>([...agents, ...sensors]),
+  };
 }
 
-function headline(fleet: Fleet, total: number, ill: number, troubles: number): string {
+function trouble(who: string, sensor: string | null, problems: Problem[]): Verdict["troubles"] {
+  const own = problems.filter(({ ofVan }) => !ofVan);
+  return own.length === 0 ? [] : [{ who, sensor, level: worst(own), text: own.map(({ text }) => text).join(". ") }];
+}
+
+function headline(fleet: Fleet, ill: number, troubles: number): string {
+  const total = fleet.sensors.size;
   const offline = sorted(fleet.agents).filter((agent) => agent.status === "offline");
   if (offline.length > 0)
     return `${areInWords(

@@ -57,8 +57,6 @@ export interface Card {
 }
 
 export interface SensorHealth {
-  model: string | null;
-  lastReadingMs: number | null;
   silent: string[];
   stuck: string[];
 }
@@ -154,8 +152,6 @@ function sensorHealthOf(raw: unknown): SensorHealth | null {
   const fields = asFields(raw);
   return (
     fields && {
-      model: text(fields.model, 80),
-      lastReadingMs: instantMs(fields.last_reading),
       silent: names(fields.silent, MAX_CHANNELS + 1),
       stuck: names(fields.stuck, MAX_CHANNELS + 1),
     }

@@ -4,7 +4,7 @@ import { sparkline } from "../charts/sparkline";
 import { h, refill, say } from "../dom";
 import { agentOf, sorted, type Fleet, type Sensor } from "../fleet";
 import { sensorLink } from "../routes";
-import { sensorProblems, staleSinceMs, worst } from "../verdict";
+import { staleSinceMs, worst } from "../verdict";
 import type { Estimate } from "../wire";
 import { ago, concentration, percent, QUALITY } from "../words";
 import { mark } from "./mark";
@@ -15,7 +15,7 @@ export function cardList(fleet: Fleet): Section {
   const cards = new Map<string, Section>();
   return {
     root,
-    update(nowMs) {
+    update(moment) {
       for (const sensor of fleet.sensors.values()) {
         if (!cards.has(sensor.id)) cards.set(sensor.id, sensorCard(fleet, sensor));
       }
@@ -23,7 +23,7 @@ export function cardList(fleet: Fleet): Section {
       refill(root, JSON.stringify(order.map((sensor) => sensor.id)), () =>
         order.map((sensor) => cards.get(sensor.id)!.root),
       );
-      for (const card of cards.values()) card.update(nowMs);
+      for (const card of cards.values()) card.update(moment);
     },
   };
 }
@@ -36,7 +36,7 @@ export function stateInWord(fleet: Fleet, sensor: Sensor, nowMs: number): string
   return staleSinceMs(sensor, nowMs) === null ? QUALITY[newest.quality] : "Stale";
 }
 
-/** "0.71 to 0.95, 90 % interval": in words, as a screen reader stumbles over dashes. */
+/** "0.71 to 0.95 · 90 %": in words, as a screen reader stumbles over dashes. */
 export function intervalInWords(estimate: Estimate | null): string {
   if (!estimate || estimate.low === null || estimate.high === null) return "no interval";
   const level = estimate.level === null ? "" : ` · ${percent(estimate.level)}`;
@@ -60,11 +60,10 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
   );
   return {
     root,
-    update(nowMs) {
-      const newest = sensor.newest;
-      const problems = sensorProblems(fleet, sensor, nowMs);
-      const offline = agentOf(fleet, sensor)?.status === "offline";
-      const level = offline ? "bad" : worst(problems);
+    update({ nowMs, verdict }) {
+      const { newest } = sensor;
+      const problems = verdict.problems.get(sensor) ?? [];
+      const level = worst(problems);
       const word = stateInWord(fleet, sensor, nowMs);
       root.dataset.level = level;
       refill(state, level + word, () => [mark(level), word]);

@@ -40,7 +40,7 @@ export function daySection(sensor: Sensor): Section {
       readout,
       table,
     ),
-    update(nowMs) {
+    update({ nowMs }) {
       const key = dayKey(sensor);
       if (key === drawn) return;
       drawn = key;

@@ -4,7 +4,7 @@ import type { Link } from "../broker";
 import { h, refill, say, show } from "../dom";
 import { sorted, type Fleet } from "../fleet";
 import { sensorLink } from "../routes";
-import { verdict, type Verdict } from "../verdict";
+import type { Verdict } from "../verdict";
 import { ago, plural, when } from "../words";
 import { cardList } from "./card";
 import { mark } from "./mark";
@@ -45,16 +45,16 @@ export function overview(fleet: Fleet): View {
     root,
     heading,
     title: "RESPIRE",
-    update(nowMs, link) {
-      const now = verdict(fleet, nowMs);
-      say(heading, UNCONNECTED[link.state] ?? now.headline);
+    update(moment) {
+      const { nowMs, link, verdict } = moment;
+      say(heading, UNCONNECTED[link.state] ?? verdict.headline);
       say(unshown, unshownInWords(fleet));
       say(newest, newestInWords(fleet, nowMs));
-      refill(troubles, JSON.stringify(now.troubles), () => now.troubles.map(trouble));
-      show(troubles, now.troubles.length > 0);
+      refill(troubles, JSON.stringify(verdict.troubles), () => verdict.troubles.map(trouble));
+      show(troubles, verdict.troubles.length > 0);
       show(sensorsTitle, fleet.sensors.size > 0);
-      cards.update(nowMs);
-      vans.update(nowMs);
+      cards.update(moment);
+      vans.update(moment);
     },
   };
 }

@@ -1,8 +1,8 @@
 /** One sensor in full: the value and how it is made, its day, its weights, its model. */
 
 import { h, refill, say, show } from "../dom";
-import { agentOf, type Fleet, type Sensor } from "../fleet";
-import { sensorProblems, worst } from "../verdict";
+import type { Fleet, Sensor } from "../fleet";
+import { worst } from "../verdict";
 import { ago, clockTime, concentration, when } from "../words";
 import { intervalInWords, stateInWord } from "./card";
 import { daySection } from "./day";
@@ -28,7 +28,7 @@ export function sensorView(fleet: Fleet, id: string): View {
     root,
     heading,
     title: `${id} · RESPIRE`,
-    update(nowMs) {
+    update(moment) {
       const sensor = fleet.sensors.get(id);
       show(absent, !sensor);
       if (sensor && sections.length === 0) {
@@ -41,7 +41,7 @@ export function sensorView(fleet: Fleet, id: string): View {
         ];
         body.append(...sections.map((section) => section.root));
       }
-      for (const section of sections) section.update(nowMs);
+      for (const section of sections) section.update(moment);
     },
   };
 }
@@ -62,12 +62,11 @@ function figure(fleet: Fleet, sensor: Sensor, heading: HTMLElement): Section {
   );
   return {
     root,
-    update(nowMs) {
-      const newest = sensor.newest;
-      const offline = agentOf(fleet, sensor)?.status === "offline";
-      const problems = sensorProblems(fleet, sensor, nowMs);
-      const level = offline ? "bad" : worst(problems);
-      const texts = [...(offline ? [`${newest?.agent} is offline`] : []), ...problems.map((p) => p.text)];
+    update({ nowMs, verdict }) {
+      const { newest } = sensor;
+      const problems = verdict.problems.get(sensor) ?? [];
+      const level = worst(problems);
+      const texts = problems.map(({ text }) => text);
       const word = stateInWord(fleet, sensor, nowMs);
       root.dataset.level = level;
       refill(state, level + word, () => [mark(level), word]);

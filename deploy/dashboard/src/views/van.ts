@@ -2,7 +2,7 @@
 
 import { h, refill } from "../dom";
 import { sorted, type Agent, type Fleet } from "../fleet";
-import { agentProblems, worst } from "../verdict";
+import { worst, type Level } from "../verdict";
 import type { Health } from "../wire";
 import { ago, bytes, channelName, listed, plural, span } from "../words";
 import { mark } from "./mark";
@@ -13,13 +13,13 @@ export function vanList(fleet: Fleet): Section {
   const vans = new Map<string, Section>();
   return {
     root,
-    update(nowMs) {
+    update(moment) {
       for (const agent of fleet.agents.values()) if (!vans.has(agent.id)) vans.set(agent.id, van(agent));
       const order = sorted(fleet.agents);
       refill(root, JSON.stringify(order.map((agent) => agent.id)), () =>
         order.map((agent) => vans.get(agent.id)!.root),
       );
-      for (const each of vans.values()) each.update(nowMs);
+      for (const each of vans.values()) each.update(moment);
     },
   };
 }
@@ -30,16 +30,9 @@ function van(agent: Agent): Section {
   const root = h("article", { class: "van", "data-agent": agent.id }, h("h2", {}, agent.id, state), facts);
   return {
     root,
-    update(nowMs) {
-      const level = worst(agentProblems(agent));
-      const word =
-        agent.status === "offline"
-          ? "Offline"
-          : agent.status === "online"
-            ? level === "fine"
-              ? "Online"
-              : "Online, needs attention"
-            : "Unknown";
+    update({ nowMs, verdict }) {
+      const level = worst(verdict.problems.get(agent) ?? []);
+      const word = stateInWord(agent, level);
       root.dataset.level = level;
       refill(state, level + word, () => [mark(level), word]);
       const rows = agent.health
@@ -48,6 +41,12 @@ function van(agent: Agent): Section {
       refill(facts, JSON.stringify(rows), () => rows.map(fact));
     },
   };
+}
+
+function stateInWord({ status }: Agent, level: Level): string {
+  if (status === null) return "Unknown";
+  if (status === "offline") return "Offline";
+  return level === "fine" ? "Online" : "Online, needs attention";
 }
 
 type Fact = [name: string, words: string, alert?: boolean];

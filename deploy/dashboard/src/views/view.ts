@@ -1,15 +1,20 @@
-/** Views and their sections are built once and then told the time; they change only what has changed. */
+/** Views and their sections are built once and then told the moment; they change only what has changed. */
 
 import type { Link } from "../broker";
+import type { Verdict } from "../verdict";
+
+export interface Moment {
+  nowMs: number;
+  link: Link;
+  verdict: Verdict;
+}
 
 export interface Section {
   root: HTMLElement;
-  update(nowMs: number): void;
+  update(moment: Moment): void;
 }
 
-export interface View {
-  root: HTMLElement;
+export interface View extends Section {
   heading: HTMLElement;
   title: string;
-  update(nowMs: number, link: Link): void;
 }
