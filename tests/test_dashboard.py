@@ -243,6 +243,21 @@ def test_a_killed_agent_shows_as_offline(page: Page, van: Van) -> None:
     assert page.complaints() == []
 
 
+def test_a_van_that_stopped_reporting_is_not_called_online(
+    chromium: Chromium, site: str, broker: WebBroker, van: Van
+) -> None:
+    """Its last report is days old though the broker holds it for online: what it said is the last known."""
+    van.publish_health(health(time.time() - 3 * 86_400, {}))
+    page = chromium.open(f"{site}?broker={broker.websocket}", width=390, height=844)
+    page.wait_for_text("No report since", ".troubles")
+    page.wait_for_text("No report", '[data-agent="van-1"] .state')
+    page.wait_for_text("the van needs attention", "h1")
+    page.wait_for_text("last known: every channel speaks", '[data-agent="van-1"]')
+    van.publish_health(health(time.time(), {}))
+    page.wait_for_text("Online", '[data-agent="van-1"] .state')
+    assert "last known" not in page.evaluate("document.querySelector('.van').innerText")
+
+
 def test_a_broken_sensor_is_named_with_the_reason_in_words(page: Page, van: Van) -> None:
     """Codes are for programs; the operator reads a sentence, first on the page."""
     start = newest_start(van, "D3EB") + WINDOW_S

@@ -25,7 +25,8 @@ export interface Agent {
   id: string;
   status: "online" | "offline" | null;
   health: Health | null;
-  heardMs: number;
+  /** Wall time at which its health came as news; null when it was only retained. */
+  heardMs: number | null;
 }
 
 export class Fleet {
@@ -54,14 +55,18 @@ export class Fleet {
     if (sensor) sensor.card = card;
   }
 
-  setStatus(id: string, status: "online" | "offline", nowMs: number): void {
-    const agent = this.agent(id, nowMs);
+  setStatus(id: string, status: "online" | "offline"): void {
+    const agent = this.agent(id);
     if (agent) agent.status = status;
   }
 
-  setHealth(id: string, health: Health, nowMs: number): void {
-    const agent = this.agent(id, nowMs);
-    if (agent) agent.health = health;
+  /** Take a health report; `heardMs` is its arrival if it came as news. */
+  setHealth(id: string, health: Health, heardMs: number | null): void {
+    const agent = this.agent(id);
+    if (agent) {
+      agent.health = health;
+      agent.heardMs = heardMs ?? agent.heardMs;
+    }
     // A sensor whose first window is still open is known by its agent alone.
     for (const sensor of Object.keys(health.sensors)) this.sensor(sensor);
   }
@@ -75,11 +80,11 @@ export class Fleet {
     return sensor;
   }
 
-  private agent(id: string, nowMs: number): Agent | null {
+  private agent(id: string): Agent | null {
     const known = this.agents.get(id);
-    if (!known && this.agents.size >= MAX_AGENTS) return refuse(this.unshownAgents, id);
-    const agent = known ?? { id, status: null, health: null, heardMs: nowMs };
-    agent.heardMs = nowMs;
+    if (known) return known;
+    if (this.agents.size >= MAX_AGENTS) return refuse(this.unshownAgents, id);
+    const agent: Agent = { id, status: null, health: null, heardMs: null };
     this.agents.set(id, agent);
     return agent;
   }

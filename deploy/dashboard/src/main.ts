@@ -62,7 +62,9 @@ function take(topic: string, payload: Uint8Array, retained: boolean): boolean {
     case "status":
       return accept(decodeStatus(payload), (status) => takeStatus(subject.agent, status, nowMs));
     case "health":
-      return accept(decodeHealth(payload), (health) => fleet.setHealth(subject.agent, health, nowMs));
+      return accept(decodeHealth(payload), (health) =>
+        fleet.setHealth(subject.agent, health, retained ? null : nowMs),
+      );
     case "answer":
       return accept(decodeAnswer(payload), (answer) => {
         const estimate = history.take(answer, nowMs);
@@ -86,7 +88,7 @@ function takeEstimate(estimate: Estimate, news: boolean, nowMs: number): void {
 
 function takeStatus(agent: string, status: "online" | "offline", nowMs: number): void {
   if (status === "offline") history.forget(agent, nowMs);
-  fleet.setStatus(agent, status, nowMs);
+  fleet.setStatus(agent, status);
 }
 
 function route(): void {

@@ -18,6 +18,8 @@ export interface Problem {
 
 const SILENT_WINDOWS = 2;
 const BACKLOG_S = 1_800;
+/** An agent reports every minute unless told otherwise, and when it connects. */
+const UNREPORTED_MS = 300_000;
 
 /** The reasons shown for a sensor that has none, by quality. */
 const UNEXPLAINED = { 3: "Flagged as suspect", 4: "Failed its checks", 9: "No value" };
@@ -31,6 +33,13 @@ export function staleSinceMs(sensor: Sensor, nowMs: number): number | null {
   if (!newest) return null;
   const signMs = Math.max(sensor.heardMs ?? -Infinity, Math.min(newest.endMs, nowMs));
   return nowMs - signMs > SILENT_WINDOWS * (newest.endMs - newest.startMs) ? signMs : null;
+}
+
+/** Since when an online van has not reported; null while it does, by arrival or, of a retained report, by its time. */
+export function unreportedSinceMs({ status, health, heardMs }: Agent, nowMs: number): number | null {
+  if (status === "offline" || !health || (heardMs === null && health.atMs === null)) return null;
+  const signMs = Math.max(heardMs ?? -Infinity, Math.min(health.atMs ?? -Infinity, nowMs));
+  return nowMs - signMs > UNREPORTED_MS ? signMs : null;
 }
 
 /** What is wrong with one sensor, gravest first; empty when it is fine. */
@@ -67,9 +76,11 @@ function channelFaults(fleet: Fleet, sensor: Sensor): Problem[] {
   return faults;
 }
 
-function agentProblems(agent: Agent): Problem[] {
+function agentProblems(agent: Agent, nowMs: number): Problem[] {
   const { status, health } = agent;
+  const sinceMs = unreportedSinceMs(agent, nowMs);
   if (status === "offline") return [{ level: "bad", text: "No new estimates will come until it is back" }];
+  if (sinceMs !== null) return [{ level: "bad", text: `No report since ${when(sinceMs, nowMs)}` }];
   const problems: Problem[] = [];
   const outbox = health?.outbox;
   if (health?.clock === "unsynchronised") problems.push({ level: "look", text: "Its clock is not synchronised" });
@@ -99,7 +110,7 @@ export interface Verdict {
 
 /** The first thing an operator reads. */
 export function verdict(fleet: Fleet, nowMs: number): Verdict {
-  const agents = sorted(fleet.agents).map((agent) => [agent, agentProblems(agent)] as const);
+  const agents = sorted(fleet.agents).map((agent) => [agent, agentProblems(agent, nowMs)] as const);
   const sensors = sorted(fleet.sensors).map((sensor) => [sensor, sensorProblems(fleet, sensor, nowMs)] as const);
   const ofVans = agents.flatMap(([agent, problems]) => trouble(agent.id, null, problems));
   const ofSensors = sensors.flatMap(([sensor, problems]) => trouble(sensor.id, sensor.id, problems));

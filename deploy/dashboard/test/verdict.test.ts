@@ -9,7 +9,7 @@ const END_MS = START_MS + WINDOW_MS;
 
 function fleetOf(changes: Partial<Estimate> = {}, heardMs: number | null = END_MS): Fleet {
   const fleet = new Fleet();
-  fleet.setStatus("van-1", "online", END_MS);
+  fleet.setStatus("van-1", "online");
   fleet.addEstimate(window(0, changes), heardMs);
   return fleet;
 }
@@ -48,7 +48,7 @@ test("a silent channel in the health is a trouble of its sensor", () => {
 
 test("an offline van outranks everything", () => {
   const fleet = fleetOf({ quality: 4, reasons: ["value_not_finite"] });
-  fleet.setStatus("van-1", "offline", END_MS);
+  fleet.setStatus("van-1", "offline");
   expect(verdict(fleet, END_MS).headline).toBe("van-1 is offline.");
 });
 

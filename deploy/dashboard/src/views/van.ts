@@ -2,7 +2,7 @@
 
 import { h, refill } from "../dom";
 import { sorted, type Agent, type Fleet } from "../fleet";
-import { worst, type Level } from "../verdict";
+import { unreportedSinceMs, worst, type Level } from "../verdict";
 import type { Health } from "../wire";
 import { ago, bytes, channelName, listed, plural, span } from "../words";
 import { mark } from "./mark";
@@ -32,11 +32,12 @@ function van(agent: Agent): Section {
     root,
     update({ nowMs, verdict }) {
       const level = worst(verdict.problems.get(agent) ?? []);
-      const word = stateInWord(agent, level);
+      const unreported = unreportedSinceMs(agent, nowMs) !== null;
+      const word = unreported ? "No report" : stateInWord(agent, level);
       root.dataset.level = level;
       refill(state, level + word, () => [mark(level), word]);
       const rows = agent.health
-        ? factsOf(agent.health, agent.status === "online", nowMs)
+        ? factsOf(agent.health, agent.status === "online" && !unreported, nowMs)
         : [["Health", "No health message yet"] as Fact];
       refill(facts, JSON.stringify(rows), () => rows.map(fact));
     },
@@ -55,16 +56,18 @@ export function fact([name, words, alert]: Fact): HTMLElement {
   return h("div", alert ? { class: "alert" } : {}, h("dt", {}, name), h("dd", {}, words));
 }
 
-function factsOf(health: Health, online: boolean, nowMs: number): Fact[] {
+/** What a van that no longer reports said of itself is only the last that is known. */
+function factsOf(health: Health, reporting: boolean, nowMs: number): Fact[] {
   const { outbox, readings } = health;
   const faults = faultsInWords(health);
+  const known = (words: string) => (reporting ? words : `last known: ${words}`);
   return [
-    ["Outbox", outboxInWords(outbox), (outbox?.dropped ?? 0) > 0],
-    ["Clock", health.clock ?? "unknown", health.clock === "unsynchronised"],
-    ["Silence", faults || "every channel speaks", faults !== ""],
+    ["Outbox", known(outboxInWords(outbox)), (outbox?.dropped ?? 0) > 0],
+    ["Clock", known(health.clock ?? "unknown"), health.clock === "unsynchronised"],
+    ["Silence", known(faults || "every channel speaks"), faults !== ""],
     ["Readings", readingsInWords(readings)],
     ["Version", health.version ?? "unknown"],
-    ["Running for", !online || health.uptimeS === null ? "–" : span(health.uptimeS)],
+    ["Running for", !reporting || health.uptimeS === null ? "–" : span(health.uptimeS)],
     ["Memory", bytes(health.rssBytes)],
     ["Written to disk", bytes(health.writtenBytes)],
     ["Journal", bytes(health.journalBytes)],
