@@ -289,6 +289,12 @@ def test_a_lost_broker_is_said_and_found_again(page: Page, broker: WebBroker, va
     page.wait_for_text("Disconnected.", "h1")
     page.wait_for_text(f"Disconnected from {broker.websocket}", "[role=status]")
     assert page.evaluate("document.title").startswith("Disconnected")
+    page.wait_for_text("Last heard: good", '[data-sensor="5A2D"] .state')
+    page.wait_for_text("Last heard: online", '[data-agent="van-1"] .state')
+    assert page.evaluate("document.querySelectorAll('main .mark').length") == 0
+    assert page.evaluate("getComputedStyle(document.querySelector('.value')).opacity") == "1"
+    page.evaluate("location.hash = '#/sensor/5A2D'")
+    page.wait_for_text("Last heard: good", ".now")
     broker.start()
     page.wait_for_text("Live", ".link")
     assert page.evaluate("document.querySelector('[role=status]').hidden")

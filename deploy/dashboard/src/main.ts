@@ -110,7 +110,8 @@ function redraw(): void {
 }
 
 function draw(): void {
-  const now = verdict(fleet, Date.now());
+  // What was not heard without a connection is nobody's fault but the connection's.
+  const now = verdict(fleet, link.state === "live" ? Date.now() : link.sinceMs);
   title(now);
   if (document.hidden) return;
   head.update(link);

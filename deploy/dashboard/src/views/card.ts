@@ -7,7 +7,7 @@ import { sensorLink } from "../routes";
 import { staleSinceMs, worst } from "../verdict";
 import type { Estimate } from "../wire";
 import { ago, concentration, percent, QUALITY } from "../words";
-import { mark } from "./mark";
+import { sayState } from "./mark";
 import type { Section } from "./view";
 
 export function cardList(fleet: Fleet): Section {
@@ -60,13 +60,12 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
   );
   return {
     root,
-    update({ nowMs, verdict }) {
+    update({ nowMs, link, verdict }) {
       const { newest } = sensor;
       const problems = verdict.problems.get(sensor) ?? [];
       const level = worst(problems);
       const word = stateInWord(fleet, sensor, nowMs);
-      root.dataset.level = level;
-      refill(state, level + word, () => [mark(level), word]);
+      sayState(root, state, level, word, link);
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : newest.unit);
       say(interval, newest?.value == null ? "" : intervalInWords(newest));

@@ -7,7 +7,7 @@ import { ago, clockTime, concentration, when } from "../words";
 import { intervalInWords, stateInWord } from "./card";
 import { daySection } from "./day";
 import { inputsSection } from "./inputs";
-import { mark } from "./mark";
+import { sayState } from "./mark";
 import { modelSection } from "./model";
 import { weightsSection } from "./weights";
 import type { Section, View } from "./view";
@@ -62,14 +62,13 @@ function figure(fleet: Fleet, sensor: Sensor, heading: HTMLElement): Section {
   );
   return {
     root,
-    update({ nowMs, verdict }) {
+    update({ nowMs, link, verdict }) {
       const { newest } = sensor;
       const problems = verdict.problems.get(sensor) ?? [];
       const level = worst(problems);
       const texts = problems.map(({ text }) => text);
       const word = stateInWord(fleet, sensor, nowMs);
-      root.dataset.level = level;
-      refill(state, level + word, () => [mark(level), word]);
+      sayState(root, state, level, word, link);
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);
       say(interval, newest?.value == null ? "No value in the newest window" : `${intervalInWords(newest)} interval`);

@@ -5,7 +5,7 @@ import { sorted, type Agent, type Fleet } from "../fleet";
 import { unreportedSinceMs, worst, type Level } from "../verdict";
 import type { Health } from "../wire";
 import { ago, bytes, channelName, listed, plural, span } from "../words";
-import { mark } from "./mark";
+import { sayState } from "./mark";
 import type { Section } from "./view";
 
 export function vanList(fleet: Fleet): Section {
@@ -30,14 +30,13 @@ function van(agent: Agent): Section {
   const root = h("article", { class: "van", "data-agent": agent.id }, h("h2", {}, agent.id, state), facts);
   return {
     root,
-    update({ nowMs, verdict }) {
+    update({ nowMs, link, verdict }) {
       const level = worst(verdict.problems.get(agent) ?? []);
       const unreported = unreportedSinceMs(agent, nowMs) !== null;
       const word = unreported ? "No report" : stateInWord(agent, level);
-      root.dataset.level = level;
-      refill(state, level + word, () => [mark(level), word]);
+      sayState(root, state, level, word, link);
       const rows = agent.health
-        ? factsOf(agent.health, agent.status === "online" && !unreported, nowMs)
+        ? factsOf(agent.health, link.state === "live" && agent.status === "online" && !unreported, nowMs)
         : [["Health", "No health message yet"] as Fact];
       refill(facts, JSON.stringify(rows), () => rows.map(fact));
     },
