@@ -390,6 +390,11 @@ def test_a_broker_with_a_password_is_signed_in_to(chromium: Chromium, site: str,
     page.press("Enter")
     page.wait_for_text("Live", ".link")
     assert "sesame" not in page.evaluate("location.href")
+    page.evaluate("window.before = true; document.querySelector('dialog .primary').click()")
+    page.wait("window.before === undefined")
+    page.wait_for_text("Live", ".link")  # the password stays when nothing is typed
+    page.evaluate("document.querySelector('.forget').click()")
+    page.wait_for_text("it asks for a user and password", "[role=status]")
     guarded.stop()
 
 

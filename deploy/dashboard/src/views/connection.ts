@@ -63,11 +63,14 @@ function dialog(address: string, kept: Credentials | null): HTMLDialogElement {
   const element = h("dialog", { "aria-label": "Connection" });
   const submit = (event: Event) => {
     event.preventDefault();
-    keepCredentials(sessionStorage, broker.value, { username: username.value, password: password.value });
-    const page = new URL(location.href);
-    page.searchParams.set("broker", broker.value);
-    if (page.href === location.href) location.reload();
-    else location.href = page.href;
+    const unchanged = kept?.username === username.value && broker.value === address && password.value === "";
+    if (!unchanged)
+      keepCredentials(sessionStorage, broker.value, { username: username.value, password: password.value });
+    listenTo(broker.value);
+  };
+  const forget = () => {
+    keepCredentials(sessionStorage, address, { username: "", password: "" });
+    listenTo(address);
   };
   const form = h(
     "form",
@@ -75,14 +78,22 @@ function dialog(address: string, kept: Credentials | null): HTMLDialogElement {
     h("h2", {}, "Connection"),
     h("label", {}, "Broker, over WebSockets", broker),
     h("label", {}, "User, if it asks for one", username),
-    h("label", {}, "Password, kept in this tab only", password),
+    h("label", {}, kept ? "Password, kept in this tab; empty leaves it" : "Password, kept in this tab only", password),
     h(
       "div",
       { class: "actions" },
+      kept ? h("button", { type: "button", class: "forget", onclick: forget }, "Forget user") : null,
       h("button", { type: "button", onclick: () => element.close() }, "Cancel"),
       h("button", { class: "primary" }, "Connect"),
     ),
   );
   element.append(form);
   return element;
+}
+
+function listenTo(broker: string): void {
+  const page = new URL(location.href);
+  page.searchParams.set("broker", broker);
+  if (page.href === location.href) location.reload();
+  else location.href = page.href;
 }
