@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import threading
 import time
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -396,6 +397,14 @@ def test_a_broker_with_a_password_is_signed_in_to(chromium: Chromium, site: str,
     page.evaluate("document.querySelector('.forget').click()")
     page.wait_for_text("it asks for a user and password", "[role=status]")
     guarded.stop()
+
+
+@pytest.mark.parametrize("address", ["ws://nosuch host", "ws://nosuch%20host", "ftp://127.0.0.1"])
+def test_an_address_that_cannot_be_used_is_said(chromium: Chromium, site: str, address: str) -> None:
+    """What the browser will not dial ends in words, not in waiting for ever."""
+    page = chromium.open(f"{site}?broker={urllib.parse.quote(address)}", width=390, height=844)
+    page.wait_for_text("cannot be used", "[role=status]")
+    page.wait_for_text("No broker to listen to.", "h1")
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,17 @@ export class Broker implements Line {
     const fault = addressFault(this.address);
     if (fault) return this.become("unusable", fault);
     this.become("connecting");
-    this.client = mqtt.connect(this.address, {
+    try {
+      this.client = this.dial();
+    } catch (error) {
+      // What the browser refuses to dial: an unsafe port, or ws from a page that came over https.
+      return this.become("unusable", error instanceof Error ? error.message : String(error));
+    }
+    this.listen(this.client);
+  }
+
+  private dial(): MqttClient {
+    return mqtt.connect(this.address, {
       ...this.credentials,
       protocolVersion: 4, // the demo's embedded broker knows no 5
       clientId: `dashboard-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(16)}`,
@@ -53,7 +63,6 @@ export class Broker implements Line {
       resubscribe: false,
       queueQoSZero: false,
     });
-    this.listen(this.client);
   }
 
   ask(request: Request): void {

@@ -11,7 +11,7 @@ test.each([
   expect(brokerAddress(new URL(page))).toBe(address);
 });
 
-test.each(["http://van.local", "javascript:alert(1)", "van.local:9001", "", "ws://user:secret@van.local"])(
+test.each(["http://van.local", "javascript:alert(1)", "van.local:9001", "", "ws://nosuch host", " ws://a", "ws://user:secret@van.local"])(
   "%s is no address",
   (address) => {
     expect(addressFault(address)).not.toBeNull();
