@@ -174,6 +174,18 @@ def test_lone_windows_are_dots_and_a_gap_has_no_stub(page: Page, van: Van) -> No
     assert max(run) - min(run) == pytest.approx(2 * window_px, abs=2), "two windows long, and no stub"
 
 
+def test_a_day_that_was_refused_is_asked_for_again(
+    chromium: Chromium, site: str, broker: WebBroker, van: Van
+) -> None:
+    """An agent that is asked too much at once answers with an error; the page asks again after a while."""
+    van.busy = len(SENSORS)
+    page = chromium.open("about:blank", width=390, height=844)
+    hurry = "(() => { const now = Date.now; let on = 0; setInterval(() => (on += 2e3), 100); Date.now = () => now() + on; })()"
+    page.call("Page.addScriptToEvaluateOnNewDocument", {"source": hurry})
+    page.call("Page.navigate", {"url": f"{site}?broker={broker.websocket}#/sensor/5A2D"})
+    page.wait("document.querySelector('.day')?.dataset.points === '96'")
+
+
 ACCENT_COLUMNS = """(() => {
   const canvas = document.querySelector('.day canvas');
   const accent = getComputedStyle(document.documentElement).getPropertyValue('--accent').trim();
