@@ -377,6 +377,14 @@ def test_the_page_is_read_with_the_keyboard(page: Page) -> None:
     page.wait(f"document.querySelector('.readout').innerText !== {json.dumps(last)}")
 
 
+def test_a_sensor_that_was_never_heard_has_a_heading(page: Page) -> None:
+    """The page of a sensor is about that sensor from the start, for the ear as well."""
+    page.evaluate("location.hash = '#/sensor/NONE'")
+    page.wait("document.activeElement.matches('h1')")
+    assert page.evaluate("[...document.querySelectorAll('h1')].map((h1) => h1.innerText)") == ["NONE"]
+    page.wait_for_text("Nothing has been heard from this sensor yet.", "main")
+
+
 @pytest.mark.usefixtures("van")
 @pytest.mark.parametrize(("width", "dark"), [(320, True), (1280, False)])
 def test_nothing_is_cut_off(chromium: Chromium, site: str, broker: WebBroker, width: int, dark: bool) -> None:

@@ -20,6 +20,7 @@ export function sensorView(fleet: Fleet, id: string): View {
     "article",
     { class: "detail" },
     h("nav", { "aria-label": "Back" }, h("a", { class: "back", href: "#/" }, "All sensors")),
+    heading,
     absent,
     body,
   );
@@ -33,7 +34,7 @@ export function sensorView(fleet: Fleet, id: string): View {
       show(absent, !sensor);
       if (sensor && sections.length === 0) {
         sections = [
-          figure(fleet, sensor, heading),
+          figure(fleet, sensor),
           daySection(sensor),
           inputsSection(sensor),
           weightsSection(sensor),
@@ -46,7 +47,7 @@ export function sensorView(fleet: Fleet, id: string): View {
   };
 }
 
-function figure(fleet: Fleet, sensor: Sensor, heading: HTMLElement): Section {
+function figure(fleet: Fleet, sensor: Sensor): Section {
   const state = h("span", { class: "state" });
   const value = h("span", { class: "value" });
   const unit = h("span", { class: "unit" });
@@ -56,7 +57,6 @@ function figure(fleet: Fleet, sensor: Sensor, heading: HTMLElement): Section {
   const root = h(
     "section",
     { class: "now", "aria-label": "Newest value" },
-    heading,
     h("div", { "aria-live": "polite" }, h("p", { class: "figure" }, value, unit), interval, state, why),
     age,
   );
