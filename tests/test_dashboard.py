@@ -362,7 +362,7 @@ def test_hostile_text_is_only_text(page: Page, van: Van) -> None:
     assert page.complaints() == []
 
 
-def test_the_page_is_read_with_the_keyboard(page: Page) -> None:
+def test_the_page_is_read_with_the_keyboard(page: Page, van: Van) -> None:
     """A card opens with Enter, focus goes to the new heading, and arrows read the chart window by window."""
     page.wait_for_text("All 6 sensors are fine.", "h1")
     page.evaluate("document.querySelector('[data-sensor=\"5A2D\"] a').focus()")
@@ -371,10 +371,23 @@ def test_the_page_is_read_with_the_keyboard(page: Page) -> None:
     page.wait("document.querySelector('.day')?.dataset.points === '96'")
     page.evaluate("document.querySelector('.day').focus()")
     page.press("ArrowLeft")
-    page.wait("document.querySelector('.readout').innerText.includes('ppm')")
-    last = page.evaluate("document.querySelector('.readout').innerText")
+    start = newest_start(van, "5A2D")
+    page.wait(f"{SPOKEN}.startsWith('{wire.iso(start)[11:16]} to')")
     page.press("ArrowLeft")
-    page.wait(f"document.querySelector('.readout').innerText !== {json.dumps(last)}")
+    page.wait(f"{SPOKEN}.startsWith('{wire.iso(start - WINDOW_S)[11:16]} to')")
+    before = page.evaluate(SPOKEN)
+    assert page.evaluate("document.querySelector('.readout').innerText") == before
+    assert page.evaluate("document.querySelector('.day').role") == "slider"
+    van.publish(estimate("5A2D", start + 2 * WINDOW_S, value=7.77))
+    page.wait_for_text("7.77", ".now")
+    assert page.evaluate(SPOKEN) == before, "what is read does not move with the day"
+    for _ in range(2):
+        page.press("ArrowRight")
+    gap = f"No window from {wire.iso(start + WINDOW_S)[11:16]} to {wire.iso(start + 2 * WINDOW_S)[11:16]}."
+    page.wait(f"{SPOKEN} === {json.dumps(gap)}")
+
+
+SPOKEN = "document.querySelector('.day').getAttribute('aria-valuetext')"
 
 
 def test_a_sensor_that_was_never_heard_has_a_heading(page: Page) -> None:

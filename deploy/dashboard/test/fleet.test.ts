@@ -81,8 +81,9 @@ test("the line breaks at a window without a value and at one that never came", (
 
 test("a chart gets an empty point where windows never came, and a ring where one is flagged", () => {
   const day = [window(0), window(1, { quality: 3 }), window(4, { value: null }), window(5)];
-  const { data, windows } = columns(day);
-  expect(windows).toEqual([day[0], day[1], null, day[2], day[3]]);
+  const { data, slots } = columns(day);
+  const gap = { startMs: day[1]!.endMs, endMs: day[2]!.startMs };
+  expect(slots).toEqual([day[0], day[1], gap, day[2], day[3]]);
   expect(data.slice(1)).toEqual([
     [0.7, 0.7, null, null, 0.7],
     [0.9, 0.9, null, null, 0.9],

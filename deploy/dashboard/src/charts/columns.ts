@@ -16,32 +16,30 @@ export function runs(windows: Estimate[]): Estimate[][] {
   return found.filter((run) => run.length > 0);
 }
 
-/** One point per window at its middle, in seconds, and an empty one wherever windows are missing between two. */
-export function columns(windows: Estimate[]): { data: AlignedData; windows: (Estimate | null)[] } {
-  const spaced = windows.flatMap((window, i) => {
+/** A stretch of time without windows between two. */
+export interface Gap {
+  startMs: number;
+  endMs: number;
+}
+
+/** One point per window at its middle, in seconds, and an empty one for each gap. */
+export function columns(windows: Estimate[]): { data: AlignedData; slots: (Estimate | Gap)[] } {
+  const slots = windows.flatMap((window, i): (Estimate | Gap)[] => {
     const before = windows[i - 1];
-    return before && window.startMs > before.endMs ? [null, window] : [window];
+    const gap = before && window.startMs > before.endMs ? [{ startMs: before.endMs, endMs: window.startMs }] : [];
+    return [...gap, window];
   });
-  const x: number[] = spaced.map((window, i) => middleS(window ?? between(spaced[i - 1]!, spaced[i + 1]!)));
   const pick = (read: (window: Estimate) => number | null): (number | null)[] =>
-    spaced.map((window) => (window ? read(window) : null));
+    slots.map((slot) => ("sensor" in slot ? read(slot) : null));
   const bounded = (window: Estimate) => window.low !== null && window.high !== null && window.value !== null;
   return {
-    windows: spaced,
+    slots,
     data: [
-      x,
+      slots.map(({ startMs, endMs }) => (startMs + endMs) / 2000),
       pick((window) => (bounded(window) ? window.low : null)),
       pick((window) => (bounded(window) ? window.high : null)),
       pick((window) => window.value),
       pick((window) => (window.quality === 1 ? null : window.value)),
     ],
   };
-}
-
-function middleS({ startMs, endMs }: { startMs: number; endMs: number }): number {
-  return (startMs + endMs) / 2000;
-}
-
-function between(before: Estimate, after: Estimate): { startMs: number; endMs: number } {
-  return { startMs: before.endMs, endMs: after.startMs };
 }

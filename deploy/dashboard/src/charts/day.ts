@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { DAY_MS } from "../fleet";
 import type { Estimate } from "../wire";
 import { clockTime, concentration } from "../words";
-import { columns, runs } from "./columns";
+import { columns, runs, type Gap } from "./columns";
 import { axis, ink, plot } from "./ink";
 
 const HEIGHT = 260;
@@ -15,30 +15,46 @@ function yRange(_: uPlot, min: number | null, max: number | null): [number, numb
   return [low < 0 ? low - (high - low) * 0.05 : 0, high + (high - low) * 0.08];
 }
 
+/** What the keyboard reads: an index into the day's windows and gaps. */
+export interface Reading {
+  index: number;
+  of: number;
+  slot: Estimate | Gap;
+}
+
 export class DayChart {
   private chart: uPlot | null = null;
-  private windows: (Estimate | null)[] = [];
+  private windows: Estimate[] = [];
+  private slots: (Estimate | Gap)[] = [];
   private runs: Estimate[][] = [];
+  /** Start of the slot chosen with the keyboard: that, not a pixel, stays chosen when the day moves on. */
+  private chosenMs: number | null = null;
 
   constructor(
     private readonly place: HTMLElement,
-    private readonly onPoint: (window: Estimate | null) => void,
+    private readonly onRead: (reading: Reading | null) => void,
   ) {
     place.addEventListener("keydown", (event) => this.step(event));
-    place.addEventListener("blur", () => this.chart?.setCursor({ left: -10, top: -10 }));
+    place.addEventListener("pointermove", () => (this.chosenMs = null));
+    place.addEventListener("blur", () => {
+      this.chosenMs = null;
+      this.chart?.setCursor({ left: -10, top: -10 });
+    });
   }
 
   update(windows: Estimate[]): void {
-    const { data, windows: spaced } = columns(windows);
-    this.windows = spaced;
+    const { data, slots } = columns(windows);
+    this.windows = windows;
+    this.slots = slots;
     this.runs = runs(windows);
     this.chart ??= plot(this.place, HEIGHT, this.options(), data);
     this.chart.setData(data);
+    queueMicrotask(() => this.read(this.chosen())); // uPlot sets its scales in a microtask of its own
   }
 
   /** Windows drawn with a value. */
   get points(): number {
-    return this.windows.filter((window) => window !== null && window.value !== null).length;
+    return this.windows.filter((window) => window.value !== null).length;
   }
 
   private options(): Omit<uPlot.Options, "width" | "height"> {
@@ -72,14 +88,13 @@ export class DayChart {
       hooks: {
         drawClear: [(u) => this.shadeEmpty(u)],
         drawAxes: [(u) => this.drawRuns(u)],
-        setCursor: [(u) => this.onPoint(this.windows[u.cursor.idx ?? -1] ?? null)],
+        setCursor: [(u) => this.tell(this.chosen() ?? u.cursor.idx ?? null)],
       },
     };
   }
 
   private dayRange(): [number, number] {
-    const newest = this.windows.at(-1);
-    const endMs = newest?.endMs ?? Date.now();
+    const endMs = this.windows.at(-1)?.endMs ?? Date.now();
     return [(endMs - DAY_MS) / 1000, endMs / 1000];
   }
 
@@ -88,7 +103,7 @@ export class DayChart {
     u.ctx.save();
     u.ctx.fillStyle = ink("--alert-wash");
     for (const window of this.windows) {
-      if (!window || window.value !== null) continue;
+      if (window.value !== null) continue;
       const left = u.valToPos(window.startMs / 1000, "x", true);
       const right = u.valToPos(window.endMs / 1000, "x", true);
       u.ctx.fillRect(
@@ -120,14 +135,35 @@ export class DayChart {
   }
 
   private step(event: KeyboardEvent): void {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    const u = this.chart;
-    if (by === undefined || !u || this.windows.length === 0) return;
+    const last = this.slots.length - 1;
+    const from = this.chosen() ?? this.chart?.cursor.idx ?? null;
+    const targets: Record<string, number> = {
+      ArrowLeft: (from ?? last + 1) - 1,
+      ArrowRight: (from ?? -1) + 1,
+      Home: 0,
+      End: last,
+    };
+    const to = targets[event.key];
+    if (to === undefined || last < 0) return;
     event.preventDefault();
-    const last = this.windows.length - 1;
-    const from = u.cursor.idx ?? (by > 0 ? -1 : last + 1);
-    const to = Math.min(last, Math.max(0, from + by));
-    u.setCursor({ left: u.valToPos(u.data[0][to]!, "x"), top: 0 });
+    this.read(Math.min(last, Math.max(0, to)));
+  }
+
+  private chosen(): number | null {
+    const index = this.slots.findIndex(({ startMs }) => startMs === this.chosenMs);
+    return index < 0 ? null : index;
+  }
+
+  /** Choose a slot and put the cursor on it, which tells it. */
+  private read(index: number | null): void {
+    if (index === null || !this.chart) return;
+    this.chosenMs = this.slots[index]!.startMs;
+    this.chart.setCursor({ left: this.chart.valToPos(this.chart.data[0][index]!, "x"), top: 0 });
+  }
+
+  private tell(index: number | null): void {
+    const slot = this.slots[index ?? -1];
+    this.onRead(slot ? { index: index!, of: this.slots.length, slot } : null);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The day of a sensor as a chart, as a sentence and as a table. */
 
-import { DayChart } from "../charts/day";
+import { DayChart, type Reading } from "../charts/day";
 import { h, refill, say } from "../dom";
 import type { Sensor } from "../fleet";
 import type { Estimate } from "../wire";
@@ -9,8 +9,8 @@ import { dayKey, intervalInWords } from "./card";
 import type { Section } from "./view";
 
 export function daySection(sensor: Sensor): Section {
-  const place = h("div", { class: "chart day", tabindex: "0", role: "img" });
-  const readout = h("p", { class: "readout", "aria-live": "polite" });
+  const place = h("div", { class: "chart day", tabindex: "0", role: "slider", "aria-valuemin": "1" });
+  const readout = h("p", { class: "readout" });
   const summary = h("p", { class: "newest" });
   const body = h("tbody");
   const table = h(
@@ -23,12 +23,12 @@ export function daySection(sensor: Sensor): Section {
       h("table", {}, header(sensor), body),
     ),
   );
-  let chosen: Estimate | null = null;
-  const chart = new DayChart(place, (window) => {
-    chosen = window;
-    say(readout, window ? pointInWords(window) : HINT);
+  const chart = new DayChart(place, (reading) => {
+    say(readout, reading ? slotInWords(reading.slot) : HINT);
+    describe(place, reading, sensor.windows.length);
   });
   say(readout, HINT);
+  describe(place, null, sensor.windows.length);
   let drawn = "";
   return {
     root: h(
@@ -45,13 +45,9 @@ export function daySection(sensor: Sensor): Section {
       if (key === drawn) return;
       drawn = key;
       chart.update(sensor.windows);
-      if (chosen === null) say(readout, HINT);
       const words = dayInWords(sensor.windows);
       say(summary, words);
-      place.setAttribute(
-        "aria-label",
-        `Chart of the last day. ${words} Use the left and right arrow keys to read the windows.`,
-      );
+      place.setAttribute("aria-label", `Chart of the last day. ${words}`);
       place.dataset.points = String(chart.points);
       refill(body, key, () => sensor.windows.toReversed().map((window) => row(window, nowMs)));
     },
@@ -81,8 +77,16 @@ function qualityInWords(window: Estimate): string {
   return reasons ? `${QUALITY[window.quality]}: ${reasons}` : QUALITY[window.quality];
 }
 
-function pointInWords(window: Estimate): string {
+/** A slider over the windows, to a screen reader: it says the value as it is moved. */
+function describe(place: HTMLElement, reading: Reading | null, windows: number): void {
+  place.setAttribute("aria-valuemax", String(Math.max(1, reading?.of ?? windows)));
+  place.setAttribute("aria-valuenow", String(reading ? reading.index + 1 : Math.max(1, windows)));
+  place.setAttribute("aria-valuetext", reading ? slotInWords(reading.slot) : "use the arrow keys to read the windows");
+}
+
+function slotInWords(window: Reading["slot"]): string {
   const time = `${clockTime(window.startMs)} to ${clockTime(window.endMs)}`;
+  if (!("sensor" in window)) return `No window from ${time}.`;
   const value =
     window.value === null ? "no value" : `${concentration(window.value)} ${window.unit} (${intervalInWords(window)})`;
   return `${time}: ${value}. ${qualityInWords(window)}.`;
