@@ -298,6 +298,8 @@ def test_a_broken_sensor_is_named_with_the_reason_in_words(page: Page, van: Van)
 def test_a_lost_broker_is_said_and_found_again(page: Page, broker: WebBroker, van: Van) -> None:
     """Nothing is called fine without a connection; the page comes back by itself."""
     page.wait_for_text("All 6 sensors are fine.", "h1")
+    rendered = "getComputedStyle(document.querySelector('[role=status]')).display !== 'none'"
+    assert page.evaluate(rendered), "a live region that is not there yet is not spoken"
     broker.stop()
     page.wait_for_text("Disconnected.", "h1")
     page.wait_for_text(f"Disconnected from {broker.websocket}", "[role=status]")
@@ -308,9 +310,11 @@ def test_a_lost_broker_is_said_and_found_again(page: Page, broker: WebBroker, va
     assert page.evaluate("getComputedStyle(document.querySelector('.value')).opacity") == "1"
     page.evaluate("location.hash = '#/sensor/5A2D'")
     page.wait_for_text("Last heard: good", ".now")
+    page.evaluate("(() => { const now = Date.now; Date.now = () => now() + 864e5; })()")
+    page.wait_for_text(f"since {time.strftime('%-d %b %Y', time.gmtime())}, ", "[role=status]")  # another day
     broker.start()
     page.wait_for_text("Live", ".link")
-    assert page.evaluate("document.querySelector('[role=status]').hidden")
+    assert page.evaluate("document.querySelector('[role=status]').innerText") == ""
 
 
 def test_a_sensor_that_falls_silent_is_called_stale(page: Page, van: Van) -> None:

@@ -114,7 +114,7 @@ function draw(): void {
   const now = verdict(fleet, link.state === "live" ? Date.now() : link.sinceMs);
   title(now);
   if (document.hidden) return;
-  head.update(link);
+  head.update(link, Date.now());
   view.update({ nowMs: Date.now(), link, verdict: now });
   say(unread, unreadable > 0 ? `${plural(unreadable, "message")} could not be read.` : "");
 }

@@ -2,8 +2,8 @@
 
 import { keepCredentials, type Credentials } from "../address";
 import type { Link } from "../broker";
-import { h, refill, say, show } from "../dom";
-import { clockTime } from "../words";
+import { h, say } from "../dom";
+import { when } from "../words";
 
 const WORDS: Record<Link["state"], string> = {
   connecting: "Connecting",
@@ -16,7 +16,7 @@ const WORDS: Record<Link["state"], string> = {
 export function connection(
   address: string,
   kept: Credentials | null,
-): { head: HTMLElement[]; update(link: Link): void } {
+): { head: HTMLElement[]; update(link: Link, nowMs: number): void } {
   const form = dialog(address, kept);
   const word = h("span");
   const button = h(
@@ -30,20 +30,18 @@ export function connection(
   const bar = h("div", { class: "bar-top" }, h("a", { class: "brand", href: "#/" }, "RESPIRE"), button);
   return {
     head: [bar, notice, form],
-    update(link) {
+    update(link, nowMs) {
       button.dataset.state = link.state;
       document.documentElement.dataset.link = link.state;
       say(word, WORDS[link.state]);
-      const words = noticeInWords(address, link);
-      refill(notice, words, () => [words]);
-      show(notice, words !== "");
+      say(notice, noticeInWords(address, link, nowMs));
     },
   };
 }
 
-function noticeInWords(address: string, link: Link): string {
+function noticeInWords(address: string, link: Link, nowMs: number): string {
   if (link.state === "lost")
-    return `Disconnected from ${address} since ${clockTime(link.sinceMs)}. What you see is the last that was heard. Trying again every few seconds.`;
+    return `Disconnected from ${address} since ${when(link.sinceMs, nowMs)}. What you see is the last that was heard. Trying again every few seconds.`;
   if (link.state === "refused")
     return `${address} refused: ${link.why}. Open the connection settings to sign in.`;
   if (link.state === "unusable") return `${address} cannot be used: ${link.why}.`;
