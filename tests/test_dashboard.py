@@ -247,6 +247,25 @@ def test_inputs_weights_and_model_are_shown(page: Page, van: Van) -> None:
     assert page.complaints() == []
 
 
+def test_any_gas_unit_and_size_are_shown_as_they_are(page: Page, van: Van) -> None:
+    """Labels follow the newest estimate, small numbers keep their digits, and a level is not rounded up."""
+    start = newest_start(van, "5A2D")
+    tiny = {"gas": "NO2", "unit": "mg/m³", "value": 0.0042, "low": 0.0031, "high": 0.0053, "level": 0.999}
+    van.publish(estimate("TINY", start, inputs={"op1": 0.0421, "op2": 0.0312}, **tiny))
+    curves = {"humidity": [0.0, 50.0, 100.0], "op1": [0.1, 0.2, 0.3]}
+    van.publish_card("TINY", auxiliary="humidity", curves=curves, domain={}, unit="mg/m³")
+    show(page, "TINY")
+    page.wait_for_text("Last day NO2, mg/m³", ".day-section h2")
+    page.wait_for_text("0.0031 to 0.0053 · 99.9 %", ".now")
+    page.wait_for_text("0.04210 ×", ".terms")
+    page.wait_for_text("Weights against humidity", "[aria-label=Weights]")
+    assert page.evaluate("document.querySelector('.day-section th:nth-child(2)').textContent") == "NO2, mg/m³"
+    bare = {"value": 0.0044, "low": None, "high": None}
+    van.publish(estimate("TINY", start + WINDOW_S, **{**tiny, **bare, "unit": "ppb"}))
+    page.wait_for_text("Last day NO2, ppb", ".day-section h2")
+    assert page.evaluate("document.querySelector('.now .interval').innerText") == "no interval"
+
+
 def test_a_killed_agent_shows_as_offline(page: Page, van: Van) -> None:
     """The last will is enough: no goodbye is needed."""
     page.wait_for_text("All 6 sensors are fine.", "h1")

@@ -21,6 +21,7 @@ export type Quality = 1 | 3 | 4 | 9;
 
 export interface Estimate {
   sensor: string;
+  /** Empty, as is the unit, without a model. */
   gas: string;
   unit: string;
   value: number | null;
@@ -99,8 +100,8 @@ function estimateOf(fields: Fields | null, sensor?: string): Estimate | null {
   const { expected, ...minutes } = entries(fields.minutes, number, MAX_CHANNELS + 1);
   return {
     sensor: name,
-    gas: text(fields.gas) ?? "CO",
-    unit: text(fields.unit) ?? "ppm",
+    gas: text(fields.gas) ?? "",
+    unit: text(fields.unit) ?? "",
     value: number(fields.value),
     low: number(fields.low),
     high: number(fields.high),
@@ -135,7 +136,7 @@ export function decodeCard(payload: Uint8Array, sensor: string): Card | null {
   const rising = x.every((at, i) => i === 0 || at > x[i - 1]!);
   return {
     id,
-    unit: text(fields.unit) ?? "ppm",
+    unit: text(fields.unit) ?? "",
     channels: names(fields.channels, MAX_CHANNELS),
     auxiliary,
     kernel: text(fields.kernel),

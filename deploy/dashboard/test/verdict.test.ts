@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Fleet } from "../src/fleet";
 import { staleSinceMs, verdict } from "../src/verdict";
 import { decodeHealth, type Estimate } from "../src/wire";
-import { ago, concentration, reasonsInWords, span } from "../src/words";
+import { ago, concentration, percent, reading, reasonsInWords, span, term } from "../src/words";
 import { bytesOf, START_MS, window, WINDOW_MS } from "./sample";
 
 const END_MS = START_MS + WINDOW_MS;
@@ -103,11 +103,21 @@ test("words", () => {
     "1 minute ago",
     "60 minutes ahead of this device’s clock",
   ]);
-  expect([concentration(0.834), concentration(-0.004), concentration(-0.05), concentration(null)]).toEqual([
+  expect([0.834, -0.004, -0.05, 0, 412.6, 3.2e9, null].map(concentration)).toEqual([
     "0.83",
+    "−0.0040",
+    "−0.050",
     "0.00",
-    "−0.05",
+    "413",
+    "3.20e9",
     "–",
   ]);
+  expect([term(0.00318, 0.0042), term(2.5, 0.8), reading(0.00421, "op1"), reading(231.43, "op1")]).toEqual([
+    "0.00318",
+    "2.500",
+    "0.004210",
+    "231.4",
+  ]);
+  expect([0.9, 0.999, 1, 0, 0.0004].map(percent)).toEqual(["90 %", "99.9 %", "100 %", "0 %", "0.04 %"]);
   expect(reasonsInWords(["constructor", "some_new_code"])).toEqual(["constructor", "some new code"]);
 });

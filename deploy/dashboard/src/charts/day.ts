@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import { DAY_MS } from "../fleet";
 import type { Estimate } from "../wire";
-import { clockTime, concentration } from "../words";
+import { brief, clockTime } from "../words";
 import { columns, runs, type Gap } from "./columns";
 import { axis, ink, plot } from "./ink";
 
@@ -74,7 +74,7 @@ export class DayChart {
           values: (_, ticks) => ticks.map((s) => clockTime(s * 1000)),
           grid: { show: false },
         }),
-        axis({ size: 44, space: 36, values: (_, ticks) => ticks.map((v) => concentration(v)) }),
+        axis({ size: 44, space: 36, values: (_, ticks) => ticks.map((v) => brief(v)) }),
       ],
       // The first three set the scale; runs() draws them, as uPlot's own line shows a stub at every gap.
       series: [

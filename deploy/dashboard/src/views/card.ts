@@ -37,10 +37,9 @@ export function stateInWord(fleet: Fleet, sensor: Sensor, nowMs: number): string
 }
 
 /** "0.71 to 0.95 · 90 %": in words, as a screen reader stumbles over dashes. */
-export function intervalInWords(estimate: Estimate | null): string {
-  if (!estimate || estimate.low === null || estimate.high === null) return "no interval";
-  const level = estimate.level === null ? "" : ` · ${percent(estimate.level)}`;
-  return `${concentration(estimate.low)} to ${concentration(estimate.high)}${level}`;
+export function intervalInWords({ low, high, level }: Estimate): string {
+  if (low === null || high === null) return "no interval";
+  return `${concentration(low)} to ${concentration(high)}${level === null ? "" : ` · ${percent(level)}`}`;
 }
 
 function sensorCard(fleet: Fleet, sensor: Sensor): Section {

@@ -12,6 +12,8 @@ export function daySection(sensor: Sensor): Section {
   const place = h("div", { class: "chart day", tabindex: "0", role: "slider", "aria-valuemin": "1" });
   const readout = h("p", { class: "readout" });
   const summary = h("p", { class: "newest" });
+  const measured = h("small");
+  const column = h("th", { scope: "col" });
   const body = h("tbody");
   const table = h(
     "details",
@@ -20,7 +22,7 @@ export function daySection(sensor: Sensor): Section {
     h(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Windows of the last day" },
-      h("table", {}, header(sensor), body),
+      h("table", {}, header(column), body),
     ),
   );
   const chart = new DayChart(place, (reading) => {
@@ -34,7 +36,7 @@ export function daySection(sensor: Sensor): Section {
     root: h(
       "section",
       { class: "day-section", "aria-label": "Last day" },
-      h("h2", {}, "Last day", h("small", {}, ` CO, ${sensor.newest?.unit ?? "ppm"}`)),
+      h("h2", {}, "Last day ", measured),
       summary,
       place,
       readout,
@@ -45,6 +47,8 @@ export function daySection(sensor: Sensor): Section {
       if (key === drawn) return;
       drawn = key;
       chart.update(sensor.windows);
+      say(measured, measuredInWords(sensor));
+      say(column, measuredInWords(sensor) || "Value");
       const words = dayInWords(sensor.windows);
       say(summary, words);
       place.setAttribute("aria-label", `Chart of the last day. ${words}`);
@@ -56,10 +60,15 @@ export function daySection(sensor: Sensor): Section {
 
 const HINT = "Touch the chart, or focus it and use ← and →, to read a window.";
 
-function header(sensor: Sensor): HTMLElement {
-  const unit = sensor.newest?.unit ?? "ppm";
-  const heads = ["Window", `CO, ${unit}`, "Interval", "Quality"];
-  return h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head))));
+/** "CO, ppm", of the newest window that says so: one without a model does not. */
+function measuredInWords({ windows }: Sensor): string {
+  const telling = windows.findLast((window) => window.gas !== "" || window.unit !== "");
+  return [telling?.gas, telling?.unit].filter(Boolean).join(", ");
+}
+
+function header(value: HTMLElement): HTMLElement {
+  const head = (words: string) => h("th", { scope: "col" }, words);
+  return h("thead", {}, h("tr", {}, head("Window"), value, head("Interval"), head("Quality")));
 }
 
 function row(window: Estimate, nowMs: number): HTMLElement {

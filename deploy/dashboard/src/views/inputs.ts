@@ -3,7 +3,7 @@
 import { h, refill, svg } from "../dom";
 import type { Sensor } from "../fleet";
 import type { Card, Estimate } from "../wire";
-import { brief, channelName, signed, significant, term, withUnit } from "../words";
+import { brief, channelName, reading, significant, term } from "../words";
 import type { Section } from "./view";
 
 /** Below this share of minutes a window has no value (the data capture rule of the contract). */
@@ -26,8 +26,8 @@ function termsOf(estimate: Estimate, card: Card | null): HTMLElement[] {
   const bias = estimate.weights.bias;
   return [
     ...channels.map((channel) => channelTerm(channel, estimate, card)),
-    ...(bias === undefined ? [] : [sumTerm("Bias", term(bias), "")]),
-    sumTerm("Estimate", estimate.value === null ? "no value" : `${term(estimate.value)} ${estimate.unit}`, "total"),
+    ...(bias === undefined ? [] : [sumTerm("Bias", term(bias, estimate.value), "")]),
+    sumTerm("Estimate", estimate.value === null ? "no value" : `${term(estimate.value, estimate.value)} ${estimate.unit}`, "total"),
   ];
 }
 
@@ -45,13 +45,13 @@ function channelTerm(channel: string, estimate: Estimate, card: Card | null): HT
     h("span", { class: "product" }, productInWords(channel, mean, weight, card)),
     coverage(estimate.minutes[channel] ?? 0, estimate.expectedMinutes),
     range(mean, card?.domain[channel] ?? null),
-    h("span", { class: "adds" }, weight === null || mean === null ? "" : term(weight * mean)),
+    h("span", { class: "adds" }, weight === null || mean === null ? "" : term(weight * mean, estimate.value)),
   );
 }
 
 function productInWords(channel: string, mean: number | null, weight: number | null, card: Card | null): string {
   if (mean === null) return "no mean";
-  const words = withUnit(signed(mean.toFixed(1)), channel);
+  const words = reading(mean, channel);
   if (weight !== null) return `${words} × ${significant(weight)}`;
   return channel === card?.auxiliary ? `${words} sets the weights` : words;
 }

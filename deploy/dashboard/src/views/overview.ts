@@ -75,7 +75,7 @@ function trouble({ who, sensor, level, text }: Verdict["troubles"][number]): HTM
 
 function newestInWords(fleet: Fleet, nowMs: number): string {
   const ends = sorted(fleet.sensors).flatMap((sensor) => sensor.newest?.endMs ?? []);
-  if (ends.length === 0) return "Waiting for the first window; one ends every quarter of an hour.";
+  if (ends.length === 0) return "Nothing has been measured yet.";
   const endMs = Math.max(...ends);
   return `Newest window ended ${ago(endMs, nowMs)}, at ${when(endMs, nowMs)}.`;
 }

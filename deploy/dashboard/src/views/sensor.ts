@@ -71,7 +71,7 @@ function figure(fleet: Fleet, sensor: Sensor): Section {
       sayState(root, state, level, word, link);
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);
-      say(interval, newest?.value == null ? "No value in the newest window" : `${intervalInWords(newest)} interval`);
+      say(interval, newest?.value == null ? "No value in the newest window" : intervalInWords(newest));
       refill(why, JSON.stringify(texts), () => texts.map((text) => h("li", {}, `${text}.`)));
       show(why, texts.length > 0);
       say(age, newest ? windowInWords(newest.startMs, newest.endMs, nowMs) : "");
