@@ -343,6 +343,25 @@ def test_a_sensor_that_falls_silent_is_called_stale(page: Page, van: Van) -> Non
     page.wait_for_text("Nothing new since", ".troubles")
 
 
+def test_the_van_and_not_this_device_knows_what_time_it_is(
+    chromium: Chromium, site: str, broker: WebBroker, van: Van
+) -> None:
+    """A device three hours slow takes the time from a live report: it says so, and knows what is stale."""
+    true_s = time.time() + 3 * 3600 + 60
+    fresh = {"seq": 10**9}
+    for sensor in SENSORS[1:]:
+        van.publish(estimate(sensor, true_s // WINDOW_S * WINDOW_S - WINDOW_S, **fresh))
+    page = chromium.open(f"{site}?broker={broker.websocket}", width=390, height=844)
+    page.wait_for_text("All 6 sensors are fine.", "h1")
+    van.publish_health(health(true_s, {}))
+    page.wait_for_text("This device’s clock is 3 hours slow.", "[role=status]")
+    page.wait_for_text("1 of 6 sensors needs attention.", "h1")
+    page.wait_for_text("Stale", f'[data-sensor="{SENSORS[0]}"]')
+    page.wait_for_text("Online", '[data-agent="van-1"] .state')
+    van.publish_health(health(time.time(), {}))
+    page.wait("document.querySelector('[role=status]').innerText === ''")
+
+
 def test_a_replay_of_the_past_is_not_called_stale(page: Page, van: Van) -> None:
     """Arrival counts, and the age of the newest window is told."""
     van.publish(estimate("PAST", wire.seconds("2020-02-01T10:15:00Z")))

@@ -7,6 +7,8 @@ export const DAY_MS = 86_400_000;
 const MAX_SENSORS = MAX_ENTRIES;
 const MAX_AGENTS = 16;
 const MAX_UNSHOWN = 10_000;
+/** Less than this is a slow network, not a wrong clock. */
+const MIN_SKEW_MS = 120_000;
 const MAX_WINDOWS = 1_440;
 
 export interface Sensor {
@@ -17,7 +19,7 @@ export interface Sensor {
   /** What the day is taken from: a window from the future must not cost the day before it. */
   kept: Estimate[];
   card: Card | null;
-  /** Wall time at which the newest window came as news; null when it was only retained or fetched. */
+  /** By this device's clock, when the newest window came as news; null when it was only retained or fetched. */
   heardMs: number | null;
 }
 
@@ -25,13 +27,15 @@ export interface Agent {
   id: string;
   status: "online" | "offline" | null;
   health: Health | null;
-  /** Wall time at which its health came as news; null when it was only retained. */
+  /** By this device's clock, when its health came as news; null when it was only retained. */
   heardMs: number | null;
 }
 
 export class Fleet {
   readonly sensors = new Map<string, Sensor>();
   readonly agents = new Map<string, Agent>();
+  /** How far this device's clock is behind that of a synchronised van; 0 while it hardly is. */
+  skewMs = 0;
   /** Names past the bounds. */
   readonly unshownSensors = new Set<string>();
   readonly unshownAgents = new Set<string>();
@@ -66,6 +70,10 @@ export class Fleet {
     if (agent) {
       agent.health = health;
       agent.heardMs = heardMs ?? agent.heardMs;
+    }
+    if (heardMs !== null && health.atMs !== null && health.clock === "synchronised") {
+      const skewMs = health.atMs - heardMs;
+      this.skewMs = Math.abs(skewMs) < MIN_SKEW_MS ? 0 : skewMs;
     }
     // A sensor whose first window is still open is known by its agent alone.
     for (const sensor of Object.keys(health.sensors)) this.sensor(sensor);

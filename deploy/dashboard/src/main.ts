@@ -111,11 +111,11 @@ function redraw(): void {
 
 function draw(): void {
   // What was not heard without a connection is nobody's fault but the connection's.
-  const now = verdict(fleet, link.state === "live" ? Date.now() : link.sinceMs);
+  const now = verdict(fleet, (link.state === "live" ? Date.now() : link.sinceMs) + fleet.skewMs);
   title(now);
   if (document.hidden) return;
-  head.update(link, Date.now());
-  view.update({ nowMs: Date.now(), link, verdict: now });
+  head.update(link, Date.now(), fleet.skewMs);
+  view.update({ nowMs: Date.now() + fleet.skewMs, link, verdict: now });
   say(unread, unreadable > 0 ? `${plural(unreadable, "message")} could not be read.` : "");
 }
 

@@ -27,24 +27,28 @@ const UNEXPLAINED = { 3: "Flagged as suspect", 4: "Failed its checks", 9: "No va
 /**
  * Since when nothing new has come from a sensor; null while that is no more than two windows.
  * Arrival counts, not only the window's own time, so that a replay of last year is not called stale.
+ * As everywhere here `nowMs` is by the vans' clock, which this device's may be behind.
  */
-export function staleSinceMs(sensor: Sensor, nowMs: number): number | null {
-  const newest = sensor.newest;
+export function staleSinceMs(fleet: Fleet, { newest, heardMs }: Sensor, nowMs: number): number | null {
   if (!newest) return null;
-  const signMs = Math.max(sensor.heardMs ?? -Infinity, Math.min(newest.endMs, nowMs));
+  const signMs = lastSignMs(fleet, heardMs, newest.endMs, nowMs);
   return nowMs - signMs > SILENT_WINDOWS * (newest.endMs - newest.startMs) ? signMs : null;
 }
 
+function lastSignMs(fleet: Fleet, heardMs: number | null, saidMs: number, nowMs: number): number {
+  return Math.max((heardMs ?? -Infinity) + fleet.skewMs, Math.min(saidMs, nowMs));
+}
+
 /** Since when an online van has not reported; null while it does, by arrival or, of a retained report, by its time. */
-export function unreportedSinceMs({ status, health, heardMs }: Agent, nowMs: number): number | null {
+export function unreportedSinceMs(fleet: Fleet, { status, health, heardMs }: Agent, nowMs: number): number | null {
   if (status === "offline" || !health || (heardMs === null && health.atMs === null)) return null;
-  const signMs = Math.max(heardMs ?? -Infinity, Math.min(health.atMs ?? -Infinity, nowMs));
+  const signMs = lastSignMs(fleet, heardMs, health.atMs ?? -Infinity, nowMs);
   return nowMs - signMs > UNREPORTED_MS ? signMs : null;
 }
 
 /** What is wrong with one sensor, gravest first; empty when it is fine. */
 function sensorProblems(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
-  const found = [...absence(fleet, sensor), ...staleness(sensor, nowMs), ...flags(sensor), ...channelFaults(fleet, sensor)];
+  const found = [...absence(fleet, sensor), ...staleness(fleet, sensor, nowMs), ...flags(sensor), ...channelFaults(fleet, sensor)];
   return found.filter(({ text }, i) => found.findIndex((other) => other.text === text) === i).sort(byGravity);
 }
 
@@ -53,8 +57,8 @@ function absence(fleet: Fleet, sensor: Sensor): Problem[] {
   return agent?.status === "offline" ? [{ level: "bad", text: `${agent.id} is offline`, ofVan: true }] : [];
 }
 
-function staleness(sensor: Sensor, nowMs: number): Problem[] {
-  const sinceMs = staleSinceMs(sensor, nowMs);
+function staleness(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
+  const sinceMs = staleSinceMs(fleet, sensor, nowMs);
   return sinceMs === null ? [] : [{ level: "bad", text: `Nothing new since ${when(sinceMs, nowMs)}` }];
 }
 
@@ -76,9 +80,9 @@ function channelFaults(fleet: Fleet, sensor: Sensor): Problem[] {
   return faults;
 }
 
-function agentProblems(agent: Agent, nowMs: number): Problem[] {
+function agentProblems(fleet: Fleet, agent: Agent, nowMs: number): Problem[] {
   const { status, health } = agent;
-  const sinceMs = unreportedSinceMs(agent, nowMs);
+  const sinceMs = unreportedSinceMs(fleet, agent, nowMs);
   if (status === "offline") return [{ level: "bad", text: "No new estimates will come until it is back" }];
   if (sinceMs !== null) return [{ level: "bad", text: `No report since ${when(sinceMs, nowMs)}` }];
   const problems: Problem[] = [];
@@ -110,7 +114,7 @@ export interface Verdict {
 
 /** The first thing an operator reads. */
 export function verdict(fleet: Fleet, nowMs: number): Verdict {
-  const agents = sorted(fleet.agents).map((agent) => [agent, agentProblems(agent, nowMs)] as const);
+  const agents = sorted(fleet.agents).map((agent) => [agent, agentProblems(fleet, agent, nowMs)] as const);
   const sensors = sorted(fleet.sensors).map((sensor) => [sensor, sensorProblems(fleet, sensor, nowMs)] as const);
   const ofVans = agents.flatMap(([agent, problems]) => trouble(agent.id, null, problems));
   const ofSensors = sensors.flatMap(([sensor, problems]) => trouble(sensor.id, sensor.id, problems));

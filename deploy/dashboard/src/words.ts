@@ -73,10 +73,10 @@ export function span(seconds: number): string {
   return plural(Math.max(0, Math.floor(seconds / size)), unit);
 }
 
-/** How long ago an instant was, by this device's clock. */
+/** How long ago an instant was. */
 export function ago(atMs: number, nowMs: number): string {
   const seconds = (nowMs - atMs) / 1000;
-  if (seconds < -60) return `${span(-seconds)} ahead of this device’s clock`;
+  if (seconds < -60) return `${span(-seconds)} in the future`;
   return seconds < 5 ? "just now" : `${span(seconds)} ago`;
 }
 

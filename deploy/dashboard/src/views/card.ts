@@ -33,7 +33,7 @@ export function stateInWord(fleet: Fleet, sensor: Sensor, nowMs: number): string
   const newest = sensor.newest;
   if (!newest) return "Waiting";
   if (agentOf(fleet, sensor)?.status === "offline") return "Offline";
-  return staleSinceMs(sensor, nowMs) === null ? QUALITY[newest.quality] : "Stale";
+  return staleSinceMs(fleet, sensor, nowMs) === null ? QUALITY[newest.quality] : "Stale";
 }
 
 /** "0.71 to 0.95 · 90 %": in words, as a screen reader stumbles over dashes. */

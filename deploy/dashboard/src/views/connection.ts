@@ -3,7 +3,7 @@
 import { keepCredentials, type Credentials } from "../address";
 import type { Link } from "../broker";
 import { h, say } from "../dom";
-import { when } from "../words";
+import { span, when } from "../words";
 
 const WORDS: Record<Link["state"], string> = {
   connecting: "Connecting",
@@ -16,7 +16,7 @@ const WORDS: Record<Link["state"], string> = {
 export function connection(
   address: string,
   kept: Credentials | null,
-): { head: HTMLElement[]; update(link: Link, nowMs: number): void } {
+): { head: HTMLElement[]; update(link: Link, nowMs: number, skewMs: number): void } {
   const form = dialog(address, kept);
   const word = h("span");
   const button = h(
@@ -30,11 +30,11 @@ export function connection(
   const bar = h("div", { class: "bar-top" }, h("a", { class: "brand", href: "#/" }, "RESPIRE"), button);
   return {
     head: [bar, notice, form],
-    update(link, nowMs) {
+    update(link, nowMs, skewMs) {
       button.dataset.state = link.state;
       document.documentElement.dataset.link = link.state;
       say(word, WORDS[link.state]);
-      say(notice, noticeInWords(address, link, nowMs));
+      say(notice, noticeInWords(address, link, nowMs) || skewInWords(skewMs));
     },
   };
 }
@@ -46,6 +46,11 @@ function noticeInWords(address: string, link: Link, nowMs: number): string {
     return `${address} refused: ${link.why}. Open the connection settings to sign in.`;
   if (link.state === "unusable") return `${address} cannot be used: ${link.why}.`;
   return "";
+}
+
+function skewInWords(skewMs: number): string {
+  if (skewMs === 0) return "";
+  return `This device’s clock is ${span(Math.abs(skewMs) / 1000)} ${skewMs > 0 ? "slow" : "fast"}. Ages are told by the van’s.`;
 }
 
 function dialog(address: string, kept: Credentials | null): HTMLDialogElement {

@@ -14,7 +14,7 @@ export function vanList(fleet: Fleet): Section {
   return {
     root,
     update(moment) {
-      for (const agent of fleet.agents.values()) if (!vans.has(agent.id)) vans.set(agent.id, van(agent));
+      for (const agent of fleet.agents.values()) if (!vans.has(agent.id)) vans.set(agent.id, van(fleet, agent));
       const order = sorted(fleet.agents);
       refill(root, JSON.stringify(order.map((agent) => agent.id)), () =>
         order.map((agent) => vans.get(agent.id)!.root),
@@ -24,7 +24,7 @@ export function vanList(fleet: Fleet): Section {
   };
 }
 
-function van(agent: Agent): Section {
+function van(fleet: Fleet, agent: Agent): Section {
   const state = h("span", { class: "state" });
   const facts = h("dl", { class: "facts" });
   const root = h("article", { class: "van", "data-agent": agent.id }, h("h2", {}, agent.id, state), facts);
@@ -32,7 +32,7 @@ function van(agent: Agent): Section {
     root,
     update({ nowMs, link, verdict }) {
       const level = worst(verdict.problems.get(agent) ?? []);
-      const unreported = unreportedSinceMs(agent, nowMs) !== null;
+      const unreported = unreportedSinceMs(fleet, agent, nowMs) !== null;
       const word = unreported ? "No report" : stateInWord(agent, level);
       sayState(root, state, level, word, link);
       const rows = agent.health

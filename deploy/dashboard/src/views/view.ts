@@ -4,6 +4,7 @@ import type { Link } from "../broker";
 import type { Verdict } from "../verdict";
 
 export interface Moment {
+  /** By the vans' clock. */
   nowMs: number;
   link: Link;
   verdict: Verdict;
