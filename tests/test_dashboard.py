@@ -235,6 +235,19 @@ def test_a_window_from_the_future_does_not_freeze_its_sensor(page: Page, van: Va
     assert "6.66" not in page.evaluate("document.querySelector('.day-section tbody').textContent")
 
 
+def test_what_is_sent_again_with_other_content_is_shown_everywhere(page: Page, van: Van) -> None:
+    """The same window, revision and model id with other numbers: the value, its making and its day agree."""
+    show(page, "5A2D")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
+    van.publish(estimate("5A2D", newest_start(van, "5A2D"), value=7.77, inputs={"op1": 199.9}))
+    van.publish_card("5A2D", domain={"op1": [1.0, 2.0]})
+    page.wait_for_text("7.77", ".now")
+    page.wait_for_text("199.9 ×", ".terms")
+    page.wait_for_text("outside 1 to 2", ".terms")
+    page.wait_for_text("Training range unknown", "[aria-label=Weights]")
+    assert "7.77" in page.evaluate("document.querySelector('.day-section tbody').textContent")
+
+
 def test_inputs_weights_and_model_are_shown(page: Page, van: Van) -> None:
     """The detail tells how the value is made: readings times weights, coverage, domain and model."""
     show(page, "5A2D")

@@ -11,6 +11,7 @@ const MAX_UNSHOWN = 10_000;
 const MIN_SKEW_MS = 120_000;
 const MAX_WINDOWS = 1_440;
 
+/** Estimates, days and cards are replaced, never changed, so that who draws them can tell by identity. */
 export interface Sensor {
   id: string;
   newest: Estimate | null;

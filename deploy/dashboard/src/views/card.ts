@@ -68,7 +68,7 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : newest.unit);
       say(interval, newest?.value == null ? "" : intervalInWords(newest));
-      refill(day, dayKey(sensor), () => [sparkline(sensor.windows)]);
+      refill(day, sensor.windows, () => [sparkline(sensor.windows)]);
       why.classList.toggle("alert", problems.length > 0);
       say(
         why,
@@ -80,11 +80,4 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
       );
     },
   };
-}
-
-/** Changes whenever any window of the day does. */
-export function dayKey(sensor: Sensor): string {
-  const newest = sensor.newest;
-  const revisions = sensor.windows.reduce((sum, window) => sum + window.revision, 0);
-  return `${newest?.startMs} ${sensor.windows.length} ${sensor.windows[0]?.startMs} ${revisions}`;
 }

@@ -1,11 +1,11 @@
 /** The day of a sensor as a chart, as a sentence and as a table. */
 
 import { DayChart, type Reading } from "../charts/day";
-import { h, refill, say } from "../dom";
+import { h, say } from "../dom";
 import type { Sensor } from "../fleet";
 import type { Estimate } from "../wire";
 import { clockTime, concentration, plural, QUALITY, reasonsInWords, when } from "../words";
-import { dayKey, intervalInWords } from "./card";
+import { intervalInWords } from "./card";
 import type { Section } from "./view";
 
 export function daySection(sensor: Sensor): Section {
@@ -31,7 +31,7 @@ export function daySection(sensor: Sensor): Section {
   });
   say(readout, HINT);
   describe(place, null, sensor.windows.length);
-  let drawn = "";
+  let drawn: Estimate[] = [];
   return {
     root: h(
       "section",
@@ -43,9 +43,8 @@ export function daySection(sensor: Sensor): Section {
       table,
     ),
     update({ nowMs }) {
-      const key = dayKey(sensor);
-      if (key === drawn) return;
-      drawn = key;
+      if (drawn === sensor.windows) return;
+      drawn = sensor.windows;
       chart.update(sensor.windows);
       say(measured, measuredInWords(sensor));
       say(column, measuredInWords(sensor) || "Value");
@@ -53,7 +52,7 @@ export function daySection(sensor: Sensor): Section {
       say(summary, words);
       place.setAttribute("aria-label", `Chart of the last day. ${words}`);
       place.dataset.points = String(chart.points);
-      refill(body, key, () => sensor.windows.toReversed().map((window) => row(window, nowMs)));
+      body.replaceChildren(...drawn.toReversed().map((window) => row(window, nowMs)));
     },
   };
 }

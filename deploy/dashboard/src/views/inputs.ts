@@ -1,6 +1,6 @@
 /** How the newest value is made: every reading with its coverage and range, times its weight, and the sum. */
 
-import { h, refill, svg } from "../dom";
+import { h, svg } from "../dom";
 import type { Sensor } from "../fleet";
 import type { Card, Estimate } from "../wire";
 import { brief, channelName, reading, significant, term } from "../words";
@@ -11,12 +11,14 @@ const ENOUGH = 0.75;
 
 export function inputsSection(sensor: Sensor): Section {
   const terms = h("ul", { class: "terms" });
+  let drawn: Pick<Sensor, "newest" | "card"> = { newest: null, card: null };
   return {
     root: h("section", { "aria-label": "Inputs" }, h("h2", {}, "How this value is made"), terms),
     update() {
-      const newest = sensor.newest;
-      const key = `${newest?.startMs} ${newest?.revision} ${sensor.card?.id}`;
-      refill(terms, key, () => (newest ? termsOf(newest, sensor.card) : []));
+      const { newest, card } = sensor;
+      if (drawn.newest === newest && drawn.card === card) return;
+      drawn = { newest, card };
+      terms.replaceChildren(...(newest ? termsOf(newest, card) : []));
     },
   };
 }

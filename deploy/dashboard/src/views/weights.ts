@@ -14,7 +14,7 @@ export function weightsSection(sensor: Sensor): Section {
   const body = h("div");
   const table = h("details", {}, h("summary", {}, "The same as a table"), body);
   let figures: { name: string; chart: WeightChart; caption: HTMLElement; place: HTMLElement }[] = [];
-  let drawn = "";
+  let drawn: Pick<Sensor, "newest" | "card"> | null = null;
   const root = h(
     "section",
     { "aria-label": "Weights" },
@@ -26,26 +26,24 @@ export function weightsSection(sensor: Sensor): Section {
   return {
     root,
     update() {
-      const { card } = sensor;
-      const newest = sensor.newest;
-      const key = `${card?.id} ${newest?.startMs} ${newest?.revision}`;
+      const { newest, card } = sensor;
+      if (drawn?.newest === newest && drawn.card === card) return;
+      drawn = { newest, card };
       show(table, card !== null);
-      if (key === drawn) return;
-      drawn = key;
       say(heading, against(card));
       say(intro, introduction(card, newest));
-      if (!card) return refill(multiples, "none", () => []);
-      refill(multiples, card.id, () => {
+      if (!card) return refill(multiples, null, () => []);
+      refill(multiples, card, () => {
         figures = Object.keys(card.curves).map((name) => multiple(name));
         return figures.map(({ place, caption }) => h("figure", {}, caption, place));
       });
       for (const { name, chart, caption, place } of figures) {
         const now = presentPoint(card, newest, name);
         chart.update({ auxiliary: card.auxiliary, x: card.x, y: card.curves[name]!, domain: card.domain[card.auxiliary] ?? null, now });
-        refill(caption, key, () => captionOf(card, name, now));
+        refill(caption, drawn, () => captionOf(card, name, now));
         place.setAttribute("aria-label", curveInWords(card, name));
       }
-      refill(body, card.id, () => [curveTable(card)]);
+      refill(body, card, () => [curveTable(card)]);
     },
   };
 }
