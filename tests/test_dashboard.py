@@ -288,6 +288,20 @@ def test_a_killed_agent_shows_as_offline(page: Page, van: Van) -> None:
     assert page.complaints() == []
 
 
+def test_what_is_taken_out_of_service_leaves_the_page(page: Page, van: Van) -> None:
+    """Clearing the retained messages of a sensor or of a van takes it off a page that is open, and it can come back."""
+    page.wait_for_text("All 6 sensors are fine.", "h1")
+    van.clear("calibrated/5A2D/co/latest")
+    page.wait_for_text("All 5 sensors are fine.", "h1")
+    van.publish(van.past["5A2D"][-1])
+    page.wait_for_text("All 6 sensors are fine.", "h1")
+    page.wait_for_text("Good", '[data-sensor="5A2D"]')
+    van.clear("agents/van-1/status")
+    page.wait_for_text("Unknown", '[data-agent="van-1"]')
+    van.clear("agents/van-1/health")
+    page.wait("document.querySelector('[data-agent=\"van-1\"]') === null")
+
+
 def test_a_van_that_stopped_reporting_is_not_called_online(
     chromium: Chromium, site: str, broker: WebBroker, van: Van
 ) -> None:

@@ -147,6 +147,10 @@ class Van:
     def send_raw(self, topic: str, payload: bytes) -> None:
         self.client.publish(topic, payload, qos=1).wait_for_publish(10)
 
+    def clear(self, topic: str) -> None:
+        """Take down what is retained."""
+        self._send(topic, "", retain=True)
+
     def die(self) -> None:
         """Vanish without a goodbye: the broker finds the socket closed and speaks the last will."""
         self.client.loop_stop()

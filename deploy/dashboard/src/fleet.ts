@@ -80,6 +80,19 @@ export class Fleet {
     for (const sensor of Object.keys(health.sensors)) this.sensor(sensor);
   }
 
+  /** Its retained estimate was cleared: the sensor is out of service, unless its agent still names it. */
+  dropSensor(id: string): void {
+    this.sensors.delete(id);
+  }
+
+  /** A retained status or health was cleared; an agent with neither is out of service. */
+  clear(id: string, what: "status" | "health"): void {
+    const agent = this.agents.get(id);
+    if (!agent) return;
+    agent[what] = null;
+    if (agent.status === null && agent.health === null) this.agents.delete(id);
+  }
+
   private sensor(id: string): Sensor | null {
     const known = this.sensors.get(id);
     if (known) return known;

@@ -42,10 +42,12 @@ function onMessage({ topic, payload, retained }: Message): void {
   redraw();
 }
 
-/** A retained message is being cleared: a model that is no more takes its card with it. */
+/** A retained message is being cleared: what it spoke of is no more. */
 function withdraw(topic: string): void {
   const subject = subjectOf(topic);
   if (subject?.kind === "card" && fleet.sensors.has(subject.sensor)) fleet.setCard(subject.sensor, null);
+  if (subject?.kind === "latest") fleet.dropSensor(subject.sensor);
+  if (subject?.kind === "status" || subject?.kind === "health") fleet.clear(subject.agent, subject.kind);
 }
 
 /** Whether the message was one of the contract's. */

@@ -8,24 +8,14 @@ import { staleSinceMs, worst } from "../verdict";
 import type { Estimate } from "../wire";
 import { ago, concentration, percent, QUALITY } from "../words";
 import { sayState } from "./mark";
-import type { Section } from "./view";
+import { sectionsOf, type Section } from "./view";
 
 export function cardList(fleet: Fleet): Section {
-  const root = h("ul", { class: "cards" });
-  const cards = new Map<string, Section>();
-  return {
-    root,
-    update(moment) {
-      for (const sensor of fleet.sensors.values()) {
-        if (!cards.has(sensor.id)) cards.set(sensor.id, sensorCard(fleet, sensor));
-      }
-      const order = sorted(fleet.sensors);
-      refill(root, JSON.stringify(order.map((sensor) => sensor.id)), () =>
-        order.map((sensor) => cards.get(sensor.id)!.root),
-      );
-      for (const card of cards.values()) card.update(moment);
-    },
-  };
+  return sectionsOf(
+    h("ul", { class: "cards" }),
+    () => sorted(fleet.sensors),
+    (sensor) => sensorCard(fleet, sensor),
+  );
 }
 
 /** One word for the state of a sensor; a dead source outranks an old flag. */

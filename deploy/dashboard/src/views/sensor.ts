@@ -30,21 +30,25 @@ export function sensorView(fleet: Fleet, id: string): View {
     heading,
     title: `${id} · RESPIRE`,
     update(moment) {
-      const sensor = fleet.sensors.get(id);
+      const sensor = fleet.sensors.get(id) ?? null;
       show(absent, !sensor);
-      if (sensor && sections.length === 0) {
-        sections = [
-          figure(fleet, sensor),
-          daySection(sensor),
-          inputsSection(sensor),
-          weightsSection(sensor),
-          modelSection(sensor),
-        ];
-        body.append(...sections.map((section) => section.root));
-      }
+      refill(body, sensor, () => {
+        sections = sensor ? sectionsFor(fleet, sensor) : [];
+        return sections.map((section) => section.root);
+      });
       for (const section of sections) section.update(moment);
     },
   };
+}
+
+function sectionsFor(fleet: Fleet, sensor: Sensor): Section[] {
+  return [
+    figure(fleet, sensor),
+    daySection(sensor),
+    inputsSection(sensor),
+    weightsSection(sensor),
+    modelSection(sensor),
+  ];
 }
 
 function figure(fleet: Fleet, sensor: Sensor): Section {

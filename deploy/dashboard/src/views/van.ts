@@ -6,22 +6,14 @@ import { unreportedSinceMs, worst, type Level } from "../verdict";
 import type { Health } from "../wire";
 import { ago, bytes, channelName, listed, plural, span } from "../words";
 import { sayState } from "./mark";
-import type { Section } from "./view";
+import { sectionsOf, type Section } from "./view";
 
 export function vanList(fleet: Fleet): Section {
-  const root = h("section", { class: "vans", "aria-label": "Vans" });
-  const vans = new Map<string, Section>();
-  return {
-    root,
-    update(moment) {
-      for (const agent of fleet.agents.values()) if (!vans.has(agent.id)) vans.set(agent.id, van(fleet, agent));
-      const order = sorted(fleet.agents);
-      refill(root, JSON.stringify(order.map((agent) => agent.id)), () =>
-        order.map((agent) => vans.get(agent.id)!.root),
-      );
-      for (const each of vans.values()) each.update(moment);
-    },
-  };
+  return sectionsOf(
+    h("section", { class: "vans", "aria-label": "Vans" }),
+    () => sorted(fleet.agents),
+    (agent) => van(fleet, agent),
+  );
 }
 
 function van(fleet: Fleet, agent: Agent): Section {

@@ -19,3 +19,23 @@ export interface View extends Section {
   heading: HTMLElement;
   title: string;
 }
+
+/** A section for each item there is; items come and go, and each keeps its own while it stays. */
+export function sectionsOf<T extends object>(root: HTMLElement, items: () => T[], make: (item: T) => Section): Section {
+  const made = new WeakMap<T, Section>();
+  const sectionOf = (item: T): Section => {
+    const section = made.get(item) ?? make(item);
+    made.set(item, section);
+    return section;
+  };
+  return {
+    root,
+    update(moment) {
+      const sections = items().map(sectionOf);
+      const { children } = root;
+      const same = children.length === sections.length && sections.every((each, i) => children[i] === each.root);
+      if (!same) root.replaceChildren(...sections.map((section) => section.root));
+      for (const section of sections) section.update(moment);
+    },
+  };
+}
