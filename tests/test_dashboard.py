@@ -279,6 +279,23 @@ def test_any_gas_unit_and_size_are_shown_as_they_are(page: Page, van: Van) -> No
     assert page.evaluate("document.querySelector('.now .interval').innerText") == "no interval"
 
 
+def test_a_huge_number_neither_breaks_a_line_nor_the_layout(page: Page, van: Van) -> None:
+    """Powers of ten for what is large, and no more than the rest of the estimate for what is beyond reckoning."""
+    start = newest_start(van, "5A2D")
+    van.publish(estimate("HUGE", start - WINDOW_S, value=0.0, low=-1.7e308, high=1.7e308))
+    van.publish(estimate("HUGE", start, value=3.21e12, low=-1e90, high=1e90, unit="parts per million"))
+    page.wait_for_text("3.21e12", '[data-sensor="HUGE"]')
+    assert "NaN" not in page.evaluate("document.querySelector('[data-sensor=HUGE] .spark').outerHTML")
+    show(page, "HUGE")
+    page.wait_for_text("3.21e12", ".terms .total")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    long = "micrograms per cubic metre of dry air, corrected"
+    van.publish(estimate("HUGE", start + WINDOW_S, unit=long))
+    page.wait_for_text(long, ".terms .total")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.complaints() == []
+
+
 def test_a_killed_agent_shows_as_offline(page: Page, van: Van) -> None:
     """The last will is enough: no goodbye is needed."""
     page.wait_for_text("All 6 sensors are fine.", "h1")

@@ -5,6 +5,7 @@ const MAX_NAME = 64;
 /** As many sensors as an agent takes. */
 export const MAX_ENTRIES = 256;
 const MAX_SAMPLES = 512;
+const MAX_SIZE = 1e100;
 export const MAX_TEXT = 160;
 
 export type Fields = Record<string, unknown>;
@@ -27,8 +28,9 @@ export function text(raw: unknown, longest = MAX_NAME): string | null {
   return typeof raw === "string" && raw !== "" ? raw.slice(0, longest) : null;
 }
 
+/** A number that can be reckoned with: sums and products of larger ones are not finite. */
 export function number(raw: unknown): number | null {
-  return typeof raw === "number" && Number.isFinite(raw) ? raw : null;
+  return typeof raw === "number" && Math.abs(raw) <= MAX_SIZE ? raw : null;
 }
 
 export function count(raw: unknown): number {

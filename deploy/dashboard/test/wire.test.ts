@@ -52,6 +52,12 @@ test("an estimate is read as it describes itself", () => {
   expect({ ...estimate.minutes }).toEqual({ op1: 15, op2: 15, temperature: 14 });
 });
 
+test("a number beyond all reckoning is none", () => {
+  const value = (size: string) =>
+    decodeEstimate(bytesOf(JSON.stringify(estimateJson()).replace("0.834", size)), "5A2D")!.value;
+  expect([value("1e99"), value("-1e308"), value("1e400")]).toEqual([1e99, null, null]);
+});
+
 test("text and lists from the network are cut to a bound", () => {
   const changes = { reasons: Array(1000).fill("r".repeat(1000)), agent: "a/b" };
   const estimate = decodeEstimate(
