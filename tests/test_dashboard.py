@@ -437,9 +437,13 @@ def test_hostile_text_is_only_text(page: Page, van: Van) -> None:
         estimate(HOSTILE, start, quality=3, reasons=[HOSTILE, "constructor"], unit=HOSTILE, model=HOSTILE)
     )
     van.publish_card(HOSTILE, id=HOSTILE, provenance={HOSTILE: HOSTILE})
+    turned = "\N{RIGHT-TO-LEFT OVERRIDE}D2A5"  # a name that the agent would not take either
+    van.publish(estimate(turned, start))
+    van.publish_health(health(time.time(), {turned: sensor_health(time.time())}))
     for payload in (b"\xff\xfe", b"[" * 50_000, b'{"v": 1}', b"x" * 200_000):
         van.send_raw("calibrated/5A2D/co", payload)
-    page.wait_for_text("4 messages could not be read.", "footer")
+    page.wait_for_text("6 messages could not be read.", "footer")
+    assert page.evaluate("document.querySelectorAll('.card').length") == 7
     page.wait_for_text(HOSTILE, ".troubles")
     page.evaluate("document.querySelector('.troubles a').click()")
     page.wait_for_text(HOSTILE, "h1")

@@ -57,9 +57,9 @@ export function entries<T>(raw: unknown, read: (value: unknown) => T | null, mos
   return kept;
 }
 
-/** A name that fits one level of a topic, so that it can be spoken back to the broker. */
+/** A name as the agent takes them, printable and fit for one level of a topic; nothing that reorders text. */
 export function topicLevel(raw: unknown): string | null {
-  return typeof raw === "string" && /^[^/+#\0]{1,64}$/u.test(raw) ? raw : null;
+  return typeof raw === "string" && /^(?: |[^/+#\p{C}\p{Z}]){1,64}$/u.test(raw) ? raw : null;
 }
 
 export function samples(raw: unknown): number[] | null {

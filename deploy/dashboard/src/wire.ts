@@ -174,7 +174,9 @@ export function decodeHealth(payload: Uint8Array): Health | null {
       oldestS: number(outbox.oldest_s),
       dropped: count(outbox.dropped),
     },
-    sensors: entries(fields.sensors, sensorHealthOf),
+    sensors: Object.fromEntries(
+      Object.entries(entries(fields.sensors, sensorHealthOf)).filter(([name]) => topicLevel(name) !== null),
+    ),
     rssBytes: number(fields.rss_bytes),
     writtenBytes: number(fields.written_bytes),
     journalBytes: number(fields.journal_bytes),

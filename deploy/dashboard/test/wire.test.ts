@@ -31,6 +31,7 @@ describe("decoders are total", () => {
     ["another version", { v: 2 }],
     ["another sensor", { sensor: "B5FF" }],
     ["a sensor that is a wildcard", { sensor: "+" }],
+    ["a sensor whose name turns the text around", { sensor: "\u202eD2A5" }],
     ["an end before its start", { end: "2024-02-01T10:00:00Z" }],
     ["a quality outside QARTOD", { quality: 2 }],
   ])("an estimate of %s is refused", (_, changes) => {
@@ -85,6 +86,12 @@ test("a card keeps only curves that fit its temperatures, and none if these do n
     )!;
   expect(Object.keys(card([1, 2, 3]).curves)).toEqual(["op1"]);
   expect(card([1, 3, 2])).toMatchObject({ x: [], curves: {} });
+});
+
+test("names are those the agent takes", () => {
+  for (const name of ["5A2D", "ä b", "😀", "x".repeat(64)]) expect(subjectOf(`calibrated/${name}/co`)).not.toBeNull();
+  for (const name of ["", "\u202e", "a\u200bb", "a\u00a0b", "a\tb", "\ue000", "x".repeat(65)])
+    expect(subjectOf(`calibrated/${name}/co`)).toBeNull();
 });
 
 test("topics outside the contract have no subject", () => {
