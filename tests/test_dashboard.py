@@ -508,6 +508,8 @@ def test_a_broker_with_a_password_is_signed_in_to(chromium: Chromium, site: str,
     page = chromium.open(f"{site}?broker={guarded.websocket}", width=390, height=844)
     page.wait_for_text("it asks for a user and password", "[role=status]")
     page.evaluate("document.querySelector('.link').click()")
+    fields = "[...document.querySelectorAll('[name=username], [name=password]')]"
+    assert page.evaluate(f"{fields}.map((field) => field.autocomplete)") == ["off", "off"], "a link named it"
     page.evaluate("document.querySelector('[name=username]').value = 'eva'")
     page.evaluate("document.querySelector('[name=password]').value = 'sesame'")
     page.evaluate("document.querySelector('[name=password]').focus()")

@@ -61,8 +61,11 @@ function dialog(address: string, kept: Credentials | null): HTMLDialogElement {
     spellcheck: "false",
     autocapitalize: "off",
   });
-  const username = h("input", { name: "username", value: kept?.username ?? "", autocomplete: "username" });
-  const password = h("input", { name: "password", type: "password", autocomplete: "current-password" });
+  // The browser keeps passwords by page, not by broker: a link to somebody's broker must not be offered them.
+  const linked = new URL(location.href).searchParams.has("broker");
+  const [user, current] = linked ? ["off", "off"] : ["username", "current-password"];
+  const username = h("input", { name: "username", value: kept?.username ?? "", autocomplete: user });
+  const password = h("input", { name: "password", type: "password", autocomplete: current });
   const element = h("dialog", { "aria-label": "Connection" });
   const submit = (event: Event) => {
     event.preventDefault();
