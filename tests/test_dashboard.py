@@ -166,7 +166,7 @@ def test_lone_windows_are_dots_and_a_gap_has_no_stub(page: Page, van: Van) -> No
         van.publish(estimate("LONE", newest - windows_ago * WINDOW_S, **narrow))
     show(page, "LONE")
     page.wait("document.querySelector('.day').dataset.points === '5'")
-    xs = page.evaluate(ACCENT_COLUMNS)
+    xs = page.evaluate(inked_columns("--accent"))
     clusters = [xs[0]] + [x for before, x in itertools.pairwise(xs) if x > before + 1]
     assert len(clusters) == 3, "the run and two dots"
     run = [x for x in xs if x < clusters[1]]
@@ -186,15 +186,31 @@ def test_a_day_that_was_refused_is_asked_for_again(
     page.wait("document.querySelector('.day')?.dataset.points === '96'")
 
 
-ACCENT_COLUMNS = """(() => {
-  const canvas = document.querySelector('.day canvas');
-  const accent = getComputedStyle(document.documentElement).getPropertyValue('--accent').trim();
-  const [r, g, b] = accent.match(/\\w\\w/g).map((pair) => parseInt(pair, 16));
-  const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-  const at = (x, y) => 4 * (y * width + x);
-  const inked = (i) => data[i] === r && data[i + 1] === g && data[i + 2] === b && data[i + 3] > 0;
-  return [...Array(width).keys()].filter((x) => [...Array(height).keys()].some((y) => inked(at(x, y))));
-})()"""
+def test_an_empty_window_is_told_from_one_that_never_came(page: Page, van: Van) -> None:
+    """A tick in the colour of alerts stands under it; nothing stands under a gap."""
+    start = newest_start(van, "5A2D")
+    empty = {"value": None, "low": None, "high": None, "quality": 9, "reasons": ["insufficient_coverage"]}
+    for windows_ago, changes in ((9, {}), (8, empty), (2, {}), (1, {}), (0, {})):
+        van.publish(estimate("HOLE", start - windows_ago * WINDOW_S, **changes))
+    show(page, "HOLE")
+    page.wait("document.querySelector('.day').dataset.points === '4'")
+    xs = page.evaluate(inked_columns("--alert"))
+    assert xs == list(range(xs[0], xs[-1] + 1)), "one column"
+    assert len(xs) == pytest.approx((2 * 324) / 96, abs=3)
+
+
+def inked_columns(colour: str) -> str:
+    """A script that gives the columns of the day's canvas with a pixel of this colour, at two pixels a point."""
+    return f"""(() => {{
+      const canvas = document.querySelector('.day canvas');
+      const wanted = getComputedStyle(document.documentElement).getPropertyValue('{colour}').trim();
+      const [r, g, b] = wanted.match(/\\w\\w/g).map((pair) => parseInt(pair, 16));
+      const {{ data, width, height }} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const at = (x, y) => 4 * (y * width + x);
+      const inked = (i) => data[i] === r && data[i + 1] === g && data[i + 2] === b && data[i + 3] === 255;
+      return [...Array(width).keys()].filter((x) => [...Array(height).keys()].some((y) => inked(at(x, y))));
+    }})()"""
+
 
 ACCENT_PIXELS = """(() => {
   const canvas = document.querySelector('.day canvas');

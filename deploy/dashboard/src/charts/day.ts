@@ -8,6 +8,8 @@ import { columns, runs, type Gap } from "./columns";
 import { axis, ink, plot } from "./ink";
 
 const HEIGHT = 260;
+const TICK = 6;
+
 /** The scale holds zero, every band, and a little air. */
 function yRange(_: uPlot, min: number | null, max: number | null): [number, number] {
   const low = Math.min(0, min ?? 0);
@@ -98,20 +100,19 @@ export class DayChart {
     return [(endMs - DAY_MS) / 1000, endMs / 1000];
   }
 
-  /** A window that was published without a value is a pale column: known to be empty, not merely absent. */
+  /** A window that was published without a value is a pale column on a tick: known to be empty, not merely absent. */
   private shadeEmpty(u: uPlot): void {
+    const { left: edge, top, height } = u.bbox;
+    const tick = TICK * devicePixelRatio;
     u.ctx.save();
-    u.ctx.fillStyle = ink("--alert-wash");
     for (const window of this.windows) {
       if (window.value !== null) continue;
-      const left = u.valToPos(window.startMs / 1000, "x", true);
-      const right = u.valToPos(window.endMs / 1000, "x", true);
-      u.ctx.fillRect(
-        Math.max(left, u.bbox.left),
-        u.bbox.top,
-        Math.max(1, right - Math.max(left, u.bbox.left)),
-        u.bbox.height,
-      );
+      const left = Math.max(edge, u.valToPos(window.startMs / 1000, "x", true));
+      const width = Math.max(devicePixelRatio, u.valToPos(window.endMs / 1000, "x", true) - left);
+      u.ctx.fillStyle = ink("--alert-wash");
+      u.ctx.fillRect(left, top, width, height);
+      u.ctx.fillStyle = ink("--alert");
+      u.ctx.fillRect(left, top + height - tick, width, tick);
     }
     u.ctx.restore();
   }
