@@ -496,6 +496,20 @@ def test_the_page_is_read_with_the_keyboard(page: Page, van: Van) -> None:
 SPOKEN = "document.querySelector('.day').getAttribute('aria-valuetext')"
 
 
+def test_names_are_told_apart_by_ear_and_links_met_by_a_thumb(page: Page) -> None:
+    """The arrow before a link is not read out, no two disclosures are called the same, and targets are not slim."""
+    show(page, "5A2D")
+    tree = page.call("Accessibility.getFullAXTree")["nodes"]
+    names = [
+        (node["role"]["value"], node["name"]["value"]) for node in tree if "name" in node and "role" in node
+    ]
+    assert ("link", "All sensors") in names
+    summaries = page.evaluate("[...document.querySelectorAll('summary')].map((summary) => summary.innerText)")
+    assert len(summaries) == len(set(summaries)) == 2
+    heights = "[...document.querySelectorAll('a, summary, button')].filter((a) => a.offsetHeight && !a.matches('.skip'))"
+    assert min(page.evaluate(f"{heights}.map((a) => a.getBoundingClientRect().height)")) >= 24
+
+
 def test_a_sensor_that_was_never_heard_has_a_heading(page: Page) -> None:
     """The page of a sensor is about that sensor from the start, for the ear as well."""
     page.evaluate("location.hash = '#/sensor/NONE'")
@@ -546,6 +560,7 @@ def test_an_address_that_cannot_be_used_is_said(chromium: Chromium, site: str, a
     page = chromium.open(f"{site}?broker={urllib.parse.quote(address)}", width=390, height=844)
     page.wait_for_text("cannot be used", "[role=status]")
     page.wait_for_text("No broker to listen to.", "h1")
+    assert page.evaluate("document.title") == "No address · RESPIRE"
 
 
 @pytest.mark.parametrize(

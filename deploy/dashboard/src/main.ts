@@ -7,7 +7,7 @@ import { Fleet } from "./fleet";
 import { History } from "./history";
 import { sensorIn } from "./routes";
 import { verdict, type Verdict } from "./verdict";
-import { connection } from "./views/connection";
+import { connection, LINK_WORDS } from "./views/connection";
 import { overview } from "./views/overview";
 import { sensorView } from "./views/sensor";
 import type { View } from "./views/view";
@@ -122,8 +122,9 @@ function draw(): void {
 }
 
 function title({ troubles }: Verdict): void {
-  const prefix = link.state === "lost" ? "Disconnected · " : troubles.length > 0 ? `(${troubles.length}) ` : "";
-  document.title = prefix + view.title;
+  const count = troubles.length > 0 ? `(${troubles.length}) ` : "";
+  const heard = link.state === "live" || link.state === "connecting";
+  document.title = (heard ? count : `${LINK_WORDS[link.state]} · `) + view.title;
 }
 
 document.querySelector("#top")!.append(...head.head);

@@ -5,7 +5,7 @@ import type { Link } from "../broker";
 import { h, say } from "../dom";
 import { span, when } from "../words";
 
-const WORDS: Record<Link["state"], string> = {
+export const LINK_WORDS: Record<Link["state"], string> = {
   connecting: "Connecting",
   live: "Live",
   lost: "Disconnected",
@@ -33,7 +33,7 @@ export function connection(
     update(link, nowMs, skewMs) {
       button.dataset.state = link.state;
       document.documentElement.dataset.link = link.state;
-      say(word, WORDS[link.state]);
+      say(word, LINK_WORDS[link.state]);
       say(notice, noticeInWords(address, link, nowMs) || skewInWords(skewMs));
     },
   };

@@ -18,7 +18,7 @@ export function daySection(sensor: Sensor): Section {
   const table = h(
     "details",
     {},
-    h("summary", {}, "The same as a table"),
+    h("summary", {}, "The windows as a table"),
     h(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Windows of the last day" },

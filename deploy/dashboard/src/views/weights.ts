@@ -12,7 +12,7 @@ export function weightsSection(sensor: Sensor): Section {
   const intro = h("p", { class: "newest" });
   const multiples = h("div", { class: "multiples" });
   const body = h("div");
-  const table = h("details", {}, h("summary", {}, "The same as a table"), body);
+  const table = h("details", {}, h("summary", {}, "The weights as a table"), body);
   let figures: { name: string; chart: WeightChart; caption: HTMLElement; place: HTMLElement }[] = [];
   let drawn: Pick<Sensor, "newest" | "card"> | null = null;
   const root = h(
