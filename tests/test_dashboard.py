@@ -272,6 +272,13 @@ def test_inputs_weights_and_model_are_shown(page: Page, van: Van) -> None:
     page.wait_for_text("14 of 15 minutes", ".terms")
     page.wait_for_text(f"now {newest['inputs']['temperature']:.1f} °C", "[aria-label=Weights]")
     page.wait_for_text(wire.MODEL, "[aria-label=Model]")
+    facts = {"r2_test": 0.9810952271676012, "support": 24, "from": "2023-10-05T00:00:00Z"}
+    van.publish_card("5A2D", provenance={**facts, "temperature_counts": "1 5 9"})
+    page.wait_for_text("R² in test\n0.981", "[aria-label=Model]")
+    told = page.evaluate("document.querySelector('[aria-label=Model]').innerText")
+    assert "Trained from\n5 Oct 2023" in told
+    assert "1 5 9" not in told
+    assert told.lower().count("support") == 1
     assert page.evaluate("document.querySelectorAll('.multiples canvas').length") == 3
     assert page.complaints() == []
 

@@ -80,8 +80,23 @@ export function ago(atMs: number, nowMs: number): string {
   return seconds < 5 ? "just now" : `${span(seconds)} ago`;
 }
 
+const DAY_OF_FACT = /^\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?$/;
+const LONG_FRACTION = /^-?\d*\.\d{5,}(e[+-]?\d+)?$/i;
+
+/** What a model says of itself: a date as one, a number without digits that nobody reads, the rest as it is. */
+export function factInWords(words: string): string {
+  if (DAY_OF_FACT.test(words) && Number.isFinite(Date.parse(words))) return UTC_DATE.format(Date.parse(words));
+  return LONG_FRACTION.test(words) ? significant(Number(words)) : words;
+}
+
 const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const UTC_DATE = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
 
 export function clockTime(ms: number): string {
   return TIME.format(ms);

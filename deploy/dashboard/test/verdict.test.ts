@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Fleet } from "../src/fleet";
 import { staleSinceMs, verdict } from "../src/verdict";
 import { decodeHealth, type Estimate } from "../src/wire";
-import { ago, concentration, percent, reading, reasonsInWords, span, term } from "../src/words";
+import { ago, concentration, factInWords, percent, reading, reasonsInWords, span, term } from "../src/words";
 import { bytesOf, START_MS, window, WINDOW_MS } from "./sample";
 
 const END_MS = START_MS + WINDOW_MS;
@@ -119,5 +119,13 @@ test("words", () => {
     "231.4",
   ]);
   expect([0.9, 0.999, 1, 0, 0.0004].map(percent)).toEqual(["90 %", "99.9 %", "100 %", "0 %", "0.04 %"]);
+  expect(["2023-10-05T00:00:00Z", "2023-10-05", "2023-99-99", "0.9810952271676012", "0.971", "T-W"].map(factInWords)).toEqual([
+    "5 Oct 2023",
+    "5 Oct 2023",
+    "2023-99-99",
+    "0.981",
+    "0.971",
+    "T-W",
+  ]);
   expect(reasonsInWords(["constructor", "some_new_code"])).toEqual(["constructor", "some new code"]);
 });

@@ -2,9 +2,22 @@
 
 import { h, refill } from "../dom";
 import type { Sensor } from "../fleet";
-import { percent, significant } from "../words";
+import { factInWords, percent, significant } from "../words";
 import type { Section } from "./view";
 import { fact } from "./van";
+
+/** Told already, and the histogram that the export draws. */
+const UNTOLD = ["support", "temperature_counts"];
+
+const FACTS = new Map([
+  ["from", "Trained from"],
+  ["to", "Trained to"],
+  ["n_train", "Training windows"],
+  ["n_test", "Test windows"],
+  ["r2_train", "R² in training"],
+  ["r2_test", "R² in test"],
+  ["rmse_test", "RMSE in test"],
+]);
 
 export function modelSection(sensor: Sensor): Section {
   const facts = h("dl", { class: "facts model" });
@@ -33,6 +46,8 @@ function rowsOf(sensor: Sensor): [string, string, boolean][] {
       `± ${significant(card.interval.halfWidth, 2)} ${card.unit}, ${percent(card.interval.level)}`,
       false,
     ]);
-  for (const [name, words] of Object.entries(card.provenance)) rows.push([name.replaceAll("_", " "), words, false]);
+  for (const [name, words] of Object.entries(card.provenance))
+    if (!UNTOLD.includes(name))
+      rows.push([FACTS.get(name) ?? name.replaceAll("_", " "), factInWords(words), false]);
   return rows;
 }
