@@ -47,7 +47,7 @@ export class Broker implements Line {
       this.client = this.dial();
     } catch (error) {
       // What the browser refuses to dial: an unsafe port, or ws from a page that came over https.
-      return this.become("unusable", error instanceof Error ? error.message : String(error));
+      return this.become("unusable", `the browser says, ${(error as Error).message.replace(/\.$/, "")}`);
     }
     this.listen(this.client);
   }

@@ -64,9 +64,7 @@ function take(topic: string, payload: Uint8Array, retained: boolean): boolean {
     case "status":
       return accept(decodeStatus(payload), (status) => takeStatus(subject.agent, status, nowMs));
     case "health":
-      return accept(decodeHealth(payload), (health) =>
-        fleet.setHealth(subject.agent, health, retained ? null : nowMs),
-      );
+      return accept(decodeHealth(payload), (health) => fleet.setHealth(subject.agent, health, retained ? null : nowMs));
     case "answer":
       return accept(decodeAnswer(payload), (answer) => {
         const estimate = history.take(answer, nowMs);

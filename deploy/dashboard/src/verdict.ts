@@ -48,7 +48,12 @@ export function unreportedSinceMs(fleet: Fleet, { status, health, heardMs }: Age
 
 /** What is wrong with one sensor, gravest first; empty when it is fine. */
 function sensorProblems(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
-  const found = [...absence(fleet, sensor), ...staleness(fleet, sensor, nowMs), ...flags(sensor), ...channelFaults(fleet, sensor)];
+  const found = [
+    ...absence(fleet, sensor),
+    ...staleness(fleet, sensor, nowMs),
+    ...flags(sensor),
+    ...channelFaults(fleet, sensor),
+  ];
   return found.filter(({ text }, i) => found.findIndex((other) => other.text === text) === i).sort(byGravity);
 }
 
@@ -146,5 +151,7 @@ function headline(fleet: Fleet, ill: number, troubles: number): string {
   if (waiting === total) return "Waiting for the first window.";
   if (waiting > 0) return `${total - waiting} of ${total} sensors are fine, the others wait for their first window.`;
   if (troubles > 0) return "The sensors are fine, the van needs attention.";
-  return total === 1 ? "The sensor is fine." : `All ${total} sensors${fleet.unshownSensors.size > 0 ? " shown" : ""} are fine.`;
+  return total === 1
+    ? "The sensor is fine."
+    : `All ${total} sensors${fleet.unshownSensors.size > 0 ? " shown" : ""} are fine.`;
 }

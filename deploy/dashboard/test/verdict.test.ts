@@ -55,7 +55,11 @@ test("an offline van outranks everything", () => {
 test("a sensor whose first window is open waits, and is not in trouble", () => {
   const fleet = new Fleet();
   fleet.setHealth("van-1", decodeHealth(healthOf({ sensors: { "5A2D": { silent: [], stuck: [] } } }))!, END_MS);
-  expect(verdict(fleet, END_MS)).toMatchObject({ level: "fine", headline: "Waiting for the first window.", troubles: [] });
+  expect(verdict(fleet, END_MS)).toMatchObject({
+    level: "fine",
+    headline: "Waiting for the first window.",
+    troubles: [],
+  });
 });
 
 test("a backlog, lost estimates and a free-running clock are the van's troubles", () => {
@@ -119,13 +123,8 @@ test("words", () => {
     "231.4",
   ]);
   expect([0.9, 0.999, 1, 0, 0.0004].map(percent)).toEqual(["90 %", "99.9 %", "100 %", "0 %", "0.04 %"]);
-  expect(["2023-10-05T00:00:00Z", "2023-10-05", "2023-99-99", "0.9810952271676012", "0.971", "T-W"].map(factInWords)).toEqual([
-    "5 Oct 2023",
-    "5 Oct 2023",
-    "2023-99-99",
-    "0.981",
-    "0.971",
-    "T-W",
-  ]);
+  expect(
+    ["2023-10-05T00:00:00Z", "2023-10-05", "2023-99-99", "0.9810952271676012", "0.971", "T-W"].map(factInWords),
+  ).toEqual(["5 Oct 2023", "5 Oct 2023", "2023-99-99", "0.981", "0.971", "T-W"]);
   expect(reasonsInWords(["constructor", "some_new_code"])).toEqual(["constructor", "some new code"]);
 });

@@ -191,7 +191,7 @@ function linePath(u: uPlot, run: Estimate[]): Path2D {
 /** A window without a neighbour has no line: it is a dot, and its band as wide as the window. */
 function dotPath(u: uPlot, window: Estimate): Path2D {
   const dot = new Path2D();
-  dot.arc(...point(u, middleMs(window), window.value!), 2.5 * devicePixelRatio, 0, 2 * Math.PI);
+  dot.arc(...point(u, middleMs(window), window.value!), 3 * devicePixelRatio, 0, 2 * Math.PI);
   return dot;
 }
 

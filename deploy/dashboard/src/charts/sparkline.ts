@@ -24,7 +24,9 @@ export function sparkline(windows: Estimate[]): SVGElement {
     return [
       svg("path", { class: "spark-band", d: `M${[...upper, ...lower].join("L")}Z` }),
       // A lone window still shows: a line of no length with round ends is a dot.
-      svg("path", { class: "spark-line", d: `M${line.join("L")}${line.length === 1 ? "h0" : ""}` }),
+      line.length === 1
+        ? svg("path", { class: "spark-line lone", d: `M${line[0]}h0` })
+        : svg("path", { class: "spark-line", d: `M${line.join("L")}` }),
     ];
   });
   const flags = windows.filter((window) => window.quality !== 1);

@@ -36,7 +36,12 @@ export class WeightChart {
         y: { range: (_, min, max) => this.yRange(min, max) },
       },
       axes: [
-        axis({ space: 64, grid: { show: false }, size: 28, values: (_, ticks) => ticks.map((v) => withUnit(brief(v), this.curve.auxiliary)) }),
+        axis({
+          space: 64,
+          grid: { show: false },
+          size: 28,
+          values: (_, ticks) => ticks.map((v) => withUnit(brief(v), this.curve.auxiliary)),
+        }),
         axis({ size: 60, space: 36, values: (_, ticks) => ticks.map((v) => significant(v, 2)) }),
       ],
       series: [{}, { stroke: () => ink("--accent"), width: 2, points: { show: false } }],

@@ -4,7 +4,7 @@ import { sparkline } from "../charts/sparkline";
 import { h, refill, say } from "../dom";
 import { agentOf, sorted, type Fleet, type Sensor } from "../fleet";
 import { sensorLink } from "../routes";
-import { staleSinceMs, worst } from "../verdict";
+import { staleSinceMs, worst, type Level } from "../verdict";
 import type { Estimate } from "../wire";
 import { ago, concentration, percent, QUALITY } from "../words";
 import { sayState } from "./mark";
@@ -18,12 +18,13 @@ export function cardList(fleet: Fleet): Section {
   );
 }
 
-/** One word for the state of a sensor; a dead source outranks an old flag. */
-export function stateInWord(fleet: Fleet, sensor: Sensor, nowMs: number): string {
-  const newest = sensor.newest;
+/** The state of a sensor in a word or two; a dead source outranks an old flag, and no trouble is called good. */
+export function stateInWord(fleet: Fleet, sensor: Sensor, level: Level, nowMs: number): string {
+  const { newest } = sensor;
   if (!newest) return "Waiting";
   if (agentOf(fleet, sensor)?.status === "offline") return "Offline";
-  return staleSinceMs(fleet, sensor, nowMs) === null ? QUALITY[newest.quality] : "Stale";
+  if (staleSinceMs(fleet, sensor, nowMs) !== null) return "Stale";
+  return newest.quality === 1 && level !== "fine" ? "Needs attention" : QUALITY[newest.quality];
 }
 
 /** "0.71 to 0.95 · 90 %": in words, as a screen reader stumbles over dashes. */
@@ -53,7 +54,7 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
       const { newest } = sensor;
       const problems = verdict.problems.get(sensor) ?? [];
       const level = worst(problems);
-      const word = stateInWord(fleet, sensor, nowMs);
+      const word = stateInWord(fleet, sensor, level, nowMs);
       sayState(root, state, level, word, link);
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : newest.unit);

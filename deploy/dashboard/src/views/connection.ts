@@ -42,8 +42,7 @@ export function connection(
 function noticeInWords(address: string, link: Link, nowMs: number): string {
   if (link.state === "lost")
     return `Disconnected from ${address} since ${when(link.sinceMs, nowMs)}. What you see is the last that was heard. Trying again every few seconds.`;
-  if (link.state === "refused")
-    return `${address} refused: ${link.why}. Open the connection settings to sign in.`;
+  if (link.state === "refused") return `${address} refused: ${link.why}. Open the connection settings to sign in.`;
   if (link.state === "unusable") return `${address} cannot be used: ${link.why}.`;
   return "";
 }
@@ -88,7 +87,7 @@ function dialog(address: string, kept: Credentials | null): HTMLDialogElement {
     h(
       "div",
       { class: "actions" },
-      kept ? h("button", { type: "button", class: "forget", onclick: forget }, "Forget user") : null,
+      kept ? h("button", { type: "button", class: "forget", onclick: forget }, "Forget") : null,
       h("button", { type: "button", onclick: () => element.close() }, "Cancel"),
       h("button", { class: "primary" }, "Connect"),
     ),

@@ -29,7 +29,11 @@ function termsOf(estimate: Estimate, card: Card | null): HTMLElement[] {
   return [
     ...channels.map((channel) => channelTerm(channel, estimate, card)),
     ...(bias === undefined ? [] : [sumTerm("Bias", term(bias, estimate.value), "")]),
-    sumTerm("Estimate", estimate.value === null ? "no value" : `${term(estimate.value, estimate.value)} ${estimate.unit}`, "total"),
+    sumTerm(
+      "Estimate",
+      estimate.value === null ? "no value" : `${term(estimate.value, estimate.value)} ${estimate.unit}`,
+      "total",
+    ),
   ];
 }
 

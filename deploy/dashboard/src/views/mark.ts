@@ -22,7 +22,5 @@ export function mark(level: Level): SVGElement {
 export function sayState(root: HTMLElement, state: HTMLElement, level: Level, word: string, link: Link): void {
   const live = link.state === "live";
   root.dataset.level = live ? level : "unknown";
-  refill(state, `${live} ${level} ${word}`, () =>
-    live ? [mark(level), word] : [`Last heard: ${word.toLowerCase()}`],
-  );
+  refill(state, `${live} ${level} ${word}`, () => (live ? [mark(level), word] : [`Last heard: ${word.toLowerCase()}`]));
 }

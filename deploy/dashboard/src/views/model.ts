@@ -47,7 +47,6 @@ function rowsOf(sensor: Sensor): [string, string, boolean][] {
       false,
     ]);
   for (const [name, words] of Object.entries(card.provenance))
-    if (!UNTOLD.includes(name))
-      rows.push([FACTS.get(name) ?? name.replaceAll("_", " "), factInWords(words), false]);
+    if (!UNTOLD.includes(name)) rows.push([FACTS.get(name) ?? name.replaceAll("_", " "), factInWords(words), false]);
   return rows;
 }

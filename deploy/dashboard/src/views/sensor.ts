@@ -71,7 +71,7 @@ function figure(fleet: Fleet, sensor: Sensor): Section {
       const problems = verdict.problems.get(sensor) ?? [];
       const level = worst(problems);
       const texts = problems.map(({ text }) => text);
-      const word = stateInWord(fleet, sensor, nowMs);
+      const word = stateInWord(fleet, sensor, level, nowMs);
       sayState(root, state, level, word, link);
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);

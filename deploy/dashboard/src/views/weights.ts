@@ -15,14 +15,7 @@ export function weightsSection(sensor: Sensor): Section {
   const table = h("details", {}, h("summary", {}, "The weights as a table"), body);
   let figures: { name: string; chart: WeightChart; caption: HTMLElement; place: HTMLElement }[] = [];
   let drawn: Pick<Sensor, "newest" | "card"> | null = null;
-  const root = h(
-    "section",
-    { "aria-label": "Weights" },
-    heading,
-    intro,
-    multiples,
-    table,
-  );
+  const root = h("section", { "aria-label": "Weights" }, heading, intro, multiples, table);
   return {
     root,
     update() {
@@ -39,7 +32,13 @@ export function weightsSection(sensor: Sensor): Section {
       });
       for (const { name, chart, caption, place } of figures) {
         const now = presentPoint(card, newest, name);
-        chart.update({ auxiliary: card.auxiliary, x: card.x, y: card.curves[name]!, domain: card.domain[card.auxiliary] ?? null, now });
+        chart.update({
+          auxiliary: card.auxiliary,
+          x: card.x,
+          y: card.curves[name]!,
+          domain: card.domain[card.auxiliary] ?? null,
+          now,
+        });
         refill(caption, drawn, () => captionOf(card, name, now));
         place.setAttribute("aria-label", curveInWords(card, name));
       }
@@ -71,9 +70,7 @@ function introduction(card: Card | null, newest: Estimate | null): string {
     : "Training range unknown";
   const now = newest?.inputs[card.auxiliary];
   const outside = domain && now != null && (now < domain[0] || now > domain[1]) ? ", outside it" : "";
-  return now == null
-    ? `${trained}.`
-    : `${trained}; now ${reading(now, card.auxiliary)}${outside} (dashed).`;
+  return now == null ? `${trained}.` : `${trained}; now ${reading(now, card.auxiliary)}${outside} (dashed).`;
 }
 
 function symbol(card: Card, name: string): (Node | string)[] {
