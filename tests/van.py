@@ -92,6 +92,7 @@ def health(at_s: float, sensors: Json, **changes: Any) -> Json:
         "agent": "van-1",
         "version": "0.1.0",
         "at": iso(at_s),
+        "interval_s": 60.0,
         "uptime_s": 187_320,
         "clock": "synchronised",
         "readings": {

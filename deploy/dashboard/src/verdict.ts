@@ -18,8 +18,9 @@ export interface Problem {
 
 const SILENT_WINDOWS = 2;
 const BACKLOG_S = 1_800;
-/** An agent reports every minute unless told otherwise, and when it connects. */
-const UNREPORTED_MS = 300_000;
+const MISSED_REPORTS = 5;
+/** How often an agent reports that does not tell. */
+const REPORT_S = 60;
 
 /** The reasons shown for a sensor that has none, by quality. */
 const UNEXPLAINED = { 3: "Flagged as suspect", 4: "Failed its checks", 9: "No value" };
@@ -43,7 +44,7 @@ function lastSignMs(fleet: Fleet, heardMs: number | null, saidMs: number, nowMs:
 export function unreportedSinceMs(fleet: Fleet, { status, health, heardMs }: Agent, nowMs: number): number | null {
   if (status === "offline" || !health || (heardMs === null && health.atMs === null)) return null;
   const signMs = lastSignMs(fleet, heardMs, health.atMs ?? -Infinity, nowMs);
-  return nowMs - signMs > UNREPORTED_MS ? signMs : null;
+  return nowMs - signMs > MISSED_REPORTS * 1_000 * Math.max(health.intervalS ?? 0, REPORT_S) ? signMs : null;
 }
 
 /** What is wrong with one sensor, gravest first; empty when it is fine. */

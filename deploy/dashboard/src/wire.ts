@@ -65,6 +65,7 @@ export interface SensorHealth {
 export interface Health {
   version: string | null;
   atMs: number | null;
+  intervalS: number | null;
   uptimeS: number | null;
   clock: string | null;
   readings: Record<string, number>;
@@ -166,6 +167,7 @@ export function decodeHealth(payload: Uint8Array): Health | null {
   return {
     version: text(fields.version),
     atMs: instantMs(fields.at),
+    intervalS: number(fields.interval_s),
     uptimeS: number(fields.uptime_s),
     clock: text(fields.clock),
     readings: entries(fields.readings, number, 16),
