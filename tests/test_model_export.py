@@ -302,6 +302,25 @@ def test_it_is_a_program(inside: Path) -> None:
     assert not re.search(r"\| +(pandas|optuna|sklearn|matplotlib|scipy)$", done.stderr, re.MULTILINE)
 
 
+def test_without_the_trainers_packages_it_is_one_line() -> None:
+    """A gateway has model-export but not typer, pandas and the like."""
+    program = (
+        "import sys; sys.modules['typer'] = None; from model_export.__main__ import main; sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parent.parent,
+    )
+    expected = (
+        "model-export: expected the packages of the trainer, got no typer; "
+        "pip install -c constraints.txt '.[export]'\n"
+    )
+    assert (1, "", expected) == (done.returncode, done.stdout, done.stderr)
+
+
 def test_progress_is_not_drawn_where_nobody_looks(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A log file gets words only."""
     _, words = run("fit january.csv --sensor 5A2D --out new.bundle --trials 2", capsys)
