@@ -23,6 +23,7 @@ from model_export.doctor import diagnose as doctors
 from model_export.doctor import picture, words
 from model_export.metrics import Score, r2
 from model_export.metrics import evaluate as evaluated
+from model_export.outputs import require_places, save
 from model_export.provenance import hyperparameters
 from model_export.respire import Fitted
 from model_export.tables import Layout
@@ -56,14 +57,14 @@ def fit(
 ) -> Done:
     """Tune, fit, compress, export."""
     started = perf_counter()
-    _make_folders(out, report_to)
+    require_places(bundle=out, page=report_to, inputs=data)
     dataset = load(data, _checked(sensor), unit, source.layout, reference=source.reference)
     training = train(dataset, recipe, out, source.test_share, progress)
     figures = {**summary(training), "trials": recipe.trials, "seconds": perf_counter() - started}
     if report_to:
         fitted = training.calibration.fitted
         curves = _curves(training.exported.model, fitted, training.train, training.test)
-        _save(report_to, report.page(training, curves, figures).encode())
+        _report(report_to, report.page(training, curves, figures), out)
     warning = warn_ambient(dataset, recipe.gas)
     return Done(figures, (*dataset.notes, *([warning] if warning else [])))
 
@@ -87,7 +88,7 @@ def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> Done:
 
 def adapt(bundle: Path, data: Sequence[Path], out: Path, *, source: Source) -> Done:
     """A gain and an offset for another site or season, judged on the last windows."""
-    _make_folders(out)
+    require_places(bundle=out, inputs=data)
     model = export.read(bundle)
     dataset = _beside(model, data, source)
     part, test = split(dataset, source.test_share)
@@ -117,7 +118,7 @@ def transfer(
     source: Source,
 ) -> Done:
     """One sensor's bundle for another that stood beside it; no reference is read."""
-    _make_folders(out)
+    require_places(bundle=out, inputs=(*source_data, *target_data))
     model = export.read(bundle)
     there = load(
         source_data, model.sensor, model.unit, source.layout, channels=model.channels, reference=None
@@ -149,7 +150,7 @@ def compress(
     plot: Path | None = None,
 ) -> Done:
     """What each size would cost on the recording a bundle was fitted to; `out` writes one of them."""
-    _make_folders(out, plot)
+    require_places(bundle=out, plot=plot, inputs=data)
     model = export.read(bundle)
     if model.transfer is not None or model.adapter != (1.0, 0.0):
         raise BadBundle(f"{bundle.name}: expected a bundle as fit makes it, got one with transfer or adapter")
@@ -161,7 +162,7 @@ def compress(
     curves, best = _curves(model, full.fitted, part, test, sizes=sizes), _r2(full.fitted, part)
     if plot:
         title = f"{model.sensor}: what a smaller model costs"
-        _save(plot, plots.png(plots.compression(curves, best, len(full.compressed.support), title)))
+        save(plot, plots.png(plots.compression(curves, best, len(full.compressed.support), title)))
     figures = {
         "sensor": model.sensor,
         "n_train": len(part),
@@ -177,11 +178,11 @@ def compress(
 
 def inspect(bundle: Path, plot: Path | None = None) -> Done:
     """What is in a bundle."""
-    _make_folders(plot)
+    require_places(plot=plot, inputs=[bundle])
     model = export.read(bundle)
     if plot:
         title = f"{model.sensor}: how the calibration changes with temperature"
-        _save(plot, plots.png(plots.weights(model, title)))
+        save(plot, plots.png(plots.weights(model, title)))
     low, high = model.domain.get(model.auxiliary, (0.0, 40.0))
     temperatures = np.linspace(low, high, WEIGHT_SAMPLES)
     names = (*model.channels, "bias")
@@ -218,13 +219,13 @@ def diagnose(
     progress: Progress | None = None,
 ) -> Done:
     """What is wrong with recordings; a file that cannot be read is told of, and fatal only if all are."""
-    _make_folders(plot)
+    require_places(plot=plot, inputs=data)
     owner = None if sensor is None else _checked(sensor)
     found = doctors.diagnose(data, owner, source.layout, source.reference, progress)
     if not found.cases:
         raise BadRecording(next(iter(found.skipped.values())))
     if plot:
-        _save(plot, plots.png(picture.picture(found)))
+        save(plot, plots.png(picture.picture(found)))
     return Done(words.data(found), words.lines(found))
 
 
@@ -262,6 +263,13 @@ def _written(written: export.Exported) -> dict[str, Any]:
     return {"bytes": written.size_bytes, "bundle": str(written.path), "id": written.model.id}
 
 
+def _report(path: Path, page: str, bundle: Path) -> None:
+    try:
+        save(path, page.encode())
+    except RespireError as error:
+        raise RespireError(f"{error}; the bundle {bundle} was written and is whole") from error
+
+
 def _curves(
     like: Model, fitted: Fitted, train: Dataset, test: Dataset, *, sizes: Sequence[int] = size_curve.SIZES
 ) -> report.Curves:
@@ -277,22 +285,3 @@ def _curves(
 
 def _r2(fitted: Fitted, dataset: Dataset) -> float:
     return r2(dataset.target, fitted.predict(dataset.inputs, dataset.auxiliary))
-
-
-def _make_folders(*paths: Path | None) -> None:
-    """Before the long work, not after it."""
-    for path in paths:
-        try:
-            if path:
-                path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise RespireError(
-                f"{path}: expected a place to write, got {error.strerror}; name another"
-            ) from error
-
-
-def _save(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise RespireError(f"{path}: could not be written: {error.strerror or error}") from error

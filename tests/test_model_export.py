@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edge_agent.errors import BadRecording
-from model_export import export
+from edge_agent.errors import BadRecording, RespireError
+from model_export import commands, export
+from model_export.calibrate import Recipe
 from model_export.cli import app, main
 from tests.models import drawn, linear
 from tests.recordings import FIRST_MS, saved, tidy
@@ -170,6 +171,26 @@ def test_the_report_stands_alone(inside: Path, capsys: pytest.CaptureFixture[str
     assert "prefers-color-scheme: dark" in page
 
 
+def test_a_report_that_fails_late_says_that_the_bundle_is_there(inside: Path) -> None:
+    """Here its place becomes a folder while the search is running."""
+    out, page = Path("late.bundle"), Path("late.html")
+    with pytest.raises(RespireError) as caught:
+        commands.fit(
+            [Path("january.csv")],
+            "5A2D",
+            "ppm",
+            out,
+            source=commands.Source(),
+            recipe=Recipe(trials=2),
+            report_to=page,
+            progress=lambda done, total: page.mkdir(exist_ok=True),
+        )
+    assert str(caught.value) == (
+        "late.html: could not be written: Is a directory; the bundle late.bundle was written and is whole"
+    )
+    assert export.read(out).sensor == "5A2D"
+
+
 def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The fit is made all the same; the user may know better."""
     _, words = run("fit january.csv --sensor 5A2D --unit ppb --out new.bundle --trials 2", capsys)
@@ -207,6 +228,20 @@ def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[s
         (
             "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report january.csv/x.html",
             "january.csv/x.html: expected a place to write, got File exists; name another",
+        ),
+        *(
+            (line, ".: expected a file name such as 5A2D.bundle, got a directory; name a file")
+            for line in (
+                "fit none.csv --sensor 5A2D --out .",
+                "fit none.csv --sensor 5A2D --out ''",
+                "adapt 5A2D.bundle none.csv --out .",
+                "transfer 5A2D.bundle --source none.csv --target none.csv --sensor 5CB6 --out .",
+                "compress 5A2D.bundle none.csv --out .",
+            )
+        ),
+        (
+            "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report /dev/full",
+            "/dev/full: expected a file name such as 5A2D.html, got a device; name a file",
         ),
         (
             "fit january.csv --sensor 5A2D --out x.bundle --timezone Mars/Olympus",
