@@ -28,7 +28,7 @@ from model_export.provenance import hyperparameters
 from model_export.respire import Fitted
 from model_export.tables import Layout
 from model_export.training import summary, train, train_with
-from model_export.units import warn_against, warn_ambient
+from model_export.units import remarks, remarks_beside
 
 WEIGHT_SAMPLES = 9
 ADAPT = "air, season or the reference's zero are not those of training; adapt corrects a gain and an offset"
@@ -59,14 +59,15 @@ def fit(
     started = perf_counter()
     require_places(bundle=out, page=report_to, inputs=data)
     dataset = load(data, _checked(sensor), unit, source.layout, reference=source.reference)
+    require_trainable(dataset)
+    dataset = replace(dataset, notes=(*dataset.notes, *remarks(dataset, recipe.gas)))
     training = train(dataset, recipe, out, source.test_share, progress)
     figures = {**summary(training), "trials": recipe.trials, "seconds": perf_counter() - started}
     if report_to:
         fitted = training.calibration.fitted
         curves = _curves(training.exported.model, fitted, training.train, training.test)
         _report(report_to, report.page(training, curves, figures), out)
-    warning = warn_ambient(dataset, recipe.gas)
-    return Done(figures, (*dataset.notes, *([warning] if warning else [])))
+    return Done(figures, dataset.notes)
 
 
 def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> Done:
@@ -243,8 +244,7 @@ def _beside(model: Model, data: Sequence[Path], source: Source) -> Dataset:
 
 
 def _words(model: Model, dataset: Dataset) -> tuple[str, ...]:
-    warning = warn_against(model, dataset)
-    return (*dataset.notes, *([warning] if warning else []))
+    return (*dataset.notes, *remarks_beside(model, dataset))
 
 
 def _noted(model: Model, **facts: str) -> Model:

@@ -200,6 +200,18 @@ def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[s
     )
 
 
+def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who learns from it is told, and who compares it with a bundle that was not."""
+    january = pd.read_csv("january.csv")
+    saved(january.assign(temperature=january["temperature"] * 1.8 + 32.0), inside / "fahrenheit.csv")
+    line = "fit fahrenheit.csv --sensor 5A2D --out f.bundle --trials 2 --report f.html"
+    _, words = run(line, capsys)
+    assert "which is not outdoor air in °C (-60 to 60); °F would be; convert it" in words
+    assert words.strip() in Path("f.html").read_text()
+    _, words = run("evaluate 5A2D.bundle fahrenheit.csv", capsys)
+    assert "100% of the windows lie outside what the bundle was trained on" in words
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
