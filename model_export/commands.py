@@ -24,6 +24,7 @@ from model_export.doctor import picture, words
 from model_export.metrics import Score, r2
 from model_export.metrics import evaluate as evaluated
 from model_export.outputs import require_places, save
+from model_export.owners import strangers
 from model_export.provenance import hyperparameters
 from model_export.respire import Fitted
 from model_export.tables import Layout
@@ -32,6 +33,7 @@ from model_export.units import remarks, remarks_beside
 
 WEIGHT_SAMPLES = 9
 ADAPT = "air, season or the reference's zero are not those of training; adapt corrects a gain and an offset"
+ITS_SENSOR, NAMED = "the bundle is for", "--sensor is"
 SHORT = 0.15  # how far coverage may fall below its level before we speak of it
 
 
@@ -67,7 +69,7 @@ def fit(
         fitted = training.calibration.fitted
         curves = _curves(training.exported.model, fitted, training.train, training.test)
         _report(report_to, report.page(training, curves, figures), out)
-    return Done(figures, dataset.notes)
+    return Done(figures, (*strangers(data, sensor, NAMED), *dataset.notes))
 
 
 def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> Done:
@@ -83,8 +85,10 @@ def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> Done:
     }
     level = None if model.interval is None else model.interval.level
     short = level is not None and figures["coverage"] < level - SHORT
-    hints = (f"the {level:.0%} interval covers {figures['coverage']:.0%} here: {ADAPT}",) if short else ()
-    return Done(figures | {"level": level}, (*_words(model, dataset), *hints))
+    others = strangers(data, model.sensor, ITS_SENSOR)
+    why = "" if others else f": {ADAPT}"
+    hints = (f"the {level:.0%} interval covers {figures['coverage']:.0%} here{why}",) if short else ()
+    return Done(figures | {"level": level}, (*others, *_words(model, dataset), *hints))
 
 
 def adapt(bundle: Path, data: Sequence[Path], out: Path, *, source: Source) -> Done:
@@ -106,7 +110,8 @@ def adapt(bundle: Path, data: Sequence[Path], out: Path, *, source: Source) -> D
         "before": _agreement(before),
         "after": _agreement(after),
     }
-    return Done(figures | _written(written), _words(model, dataset))
+    others = strangers(data, model.sensor, ITS_SENSOR)
+    return Done(figures | _written(written), (*others, *_words(model, dataset)))
 
 
 def transfer(
@@ -137,7 +142,8 @@ def transfer(
         "matrix": learnt.matrix.tolist(),
         "half_width": moved.interval and moved.interval.half_width,
     }
-    return Done(figures | _written(written), (*there.notes, *here.notes))
+    others = (*strangers(source_data, model.sensor, ITS_SENSOR), *strangers(target_data, sensor, NAMED))
+    return Done(figures | _written(written), (*others, *there.notes, *here.notes))
 
 
 def compress(

@@ -200,6 +200,23 @@ def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[s
     )
 
 
+def test_a_file_of_another_sensor_is_noticed_by_its_name(
+    inside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another sensor's recording calls for the right file, not for an adapter."""
+    march = pd.read_csv("march.csv")
+    saved(march.assign(op1=march["op1"] + 50.0), inside / "5CB6_T-W.csv")
+    told = "5CB6_T-W.csv: by its name a recording of sensor 5CB6, but"
+    _, words = run("evaluate 5A2D.bundle 5CB6_T-W.csv", capsys)
+    assert words.startswith(f"{told} the bundle is for 5A2D; check the files\n")
+    assert words.endswith("the 90% interval covers 0% here\n")
+    for line in ("fit 5CB6_T-W.csv --sensor 5A2D --trials 2", "adapt 5A2D.bundle 5CB6_T-W.csv"):
+        _, words = run(f"{line} --out other.bundle", capsys)
+        assert words.startswith(told)
+    _, words = run("adapt 5A2D.bundle colocation/5A2D_T-W.csv --out same.bundle", capsys)
+    assert "by its name" not in words
+
+
 def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Who learns from it is told, and who compares it with a bundle that was not."""
     january = pd.read_csv("january.csv")
