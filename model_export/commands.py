@@ -25,7 +25,7 @@ from model_export.metrics import Score, r2
 from model_export.metrics import evaluate as evaluated
 from model_export.outputs import require_places, save
 from model_export.owners import strangers
-from model_export.provenance import hyperparameters
+from model_export.provenance import hyperparameters, require_fitted_to
 from model_export.respire import Fitted
 from model_export.tables import Layout
 from model_export.training import summary, train, train_with
@@ -165,6 +165,7 @@ def compress(
     require_trainable(dataset)
     part, test = split(dataset, source.test_share)
     hyper, recipe = hyperparameters(model), Recipe(size=size, gas=model.gas)
+    require_fitted_to(model, part)
     full = learn(part, hyper, recipe)
     curves, best = _curves(model, full.fitted, part, test, sizes=sizes), _r2(full.fitted, part)
     if plot:
@@ -180,7 +181,7 @@ def compress(
     }
     if out:
         figures["written"] = summary(train_with(hyper, dataset, recipe, out, source.test_share))
-    return Done(figures, _words(model, dataset))
+    return Done(figures, dataset.notes)
 
 
 def inspect(bundle: Path, plot: Path | None = None) -> Done:

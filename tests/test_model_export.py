@@ -37,6 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     later = tidy(windows=200, seed=7, first_ms=FIRST_MS + 900_000 * 500)
     saved(later.assign(reference=later["reference"] * 1.3 + 0.2), folder / "march.csv")
     saved(table.assign(op1=table["op1"] * 0.9 + 11.0).drop(columns="reference"), folder / "5CB6.csv")
+    saved(table.assign(op1=table["op1"] * 0.9 + 11.0), folder / "elsewhere.csv")
     saved(table.rename(columns={"op1": "co_we", "op2": "co_ae"}), folder / "van.parquet")
     (folder / "colocation").mkdir()
     for season in "WS":
@@ -285,6 +286,19 @@ def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.
         (
             "compress adapted.bundle january.csv",
             "adapted.bundle: expected a bundle as fit makes it, got one with transfer or adapter",
+        ),
+        (
+            "compress 5A2D.bundle january.csv",
+            "january.csv: expected the recording that the bundle was fitted to (january.csv and 1 more: "
+            "320 windows from 2024-02-01T00:00:00Z to 2024-02-04T08:00:00Z), "
+            "got 160 windows from 2024-02-01T00:00:00Z to 2024-02-02T16:00:00Z; "
+            "give its files, --reference and --test-share as to fit",
+        ),
+        (
+            "compress 5A2D.bundle elsewhere.csv",
+            "elsewhere.csv: expected the recording that the bundle was fitted to (january.csv and 1 more: "
+            "320 windows from 2024-02-01T00:00:00Z to 2024-02-04T08:00:00Z), "
+            "got other values of op1 in them; give its files, --reference and --test-share as to fit",
         ),
         (
             "compress bare.bundle january.csv",
