@@ -58,20 +58,22 @@ class _Reader:
     sensor: str
     layout: Layout
     parts: dict[str, list[tuple[NDArray[np.int64], Array]]] = field(default_factory=dict)
-    found: list[str] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)  # in their words
+    known: set[str] = field(default_factory=set)  # in ours
+    untimed: dict[str, list[str]] = field(default_factory=dict)  # files without a timestamp: their columns
     dropped: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
     def add(self, path: Path) -> None:
         """Read one file; it may hold some of the columns only."""
         table = _table(path)
-        self.found += [column for column in map(str, table.columns) if column not in self.found]
+        columns = [*map(str, table.columns)]
+        self.found += [column for column in columns if column not in self.found]
         table = self._named(table)
+        self.known.update(self._wanted(table))
         if TIMESTAMP not in table.columns:
-            raise BadRecording(
-                f"{path.name}: expected a column {self.theirs(TIMESTAMP)}, got {', '.join(self.found)}; "
-                "name it with --columns timestamp=…"
-            )
+            self.untimed[path.name] = columns
+            return
         table = self._of_sensor(table, path.name)
         at_ms = self._times(table[TIMESTAMP], path.name)
         for column in self._wanted(table):
@@ -206,16 +208,40 @@ def _is_channel(name: str) -> bool:
 def _channels(reader: _Reader, name: str) -> list[str]:
     """op1, op2, … without a gap, then the channels that only --columns names."""
     mapped = [ours for ours in reader.layout.columns if ours not in _NOT_CHANNELS]
-    numbered = [column for column in {*reader.parts, *mapped} if _is_channel(column)]
+    numbered = [column for column in {*reader.known, *mapped} if _is_channel(column)]
     others = [ours for ours in mapped if not _is_channel(ours)]
     last = max((int(column[2:]) for column in numbered), default=0 if others else 1)
     return [f"op{number}" for number in range(1, last + 1)] + others
 
 
 def _require(reader: _Reader, name: str, wanted: Iterable[str]) -> None:
-    for column in wanted:
-        if column not in reader.parts:
-            raise BadRecording(
-                f"{name}: expected a column {reader.theirs(column)}, got {', '.join(reader.found)}; "
-                f"name it with --columns {column}=…"
-            )
+    """Refuse files that lack a column, naming all that lack."""
+    missing = [TIMESTAMP] if reader.untimed else []
+    missing += [column for column in wanted if column not in reader.known][:8]
+    if not missing:
+        return
+    where, found = name, reader.found
+    if missing == [TIMESTAMP]:
+        where, found = next(iter(reader.untimed.items()))
+    theirs = ", ".join(map(reader.theirs, missing))
+    raise BadRecording(
+        f"{where}: expected {'columns' if missing[1:] else 'a column'} {theirs}, got {', '.join(found)}; "
+        f"{_advice(reader, missing)}"
+    )
+
+
+def _advice(reader: _Reader, missing: Sequence[str]) -> str:
+    """How to map what is missing; a name on the left of = that is not ours is a slip, or a channel's own."""
+    strange = [
+        f"{ours}={theirs}"
+        for ours, theirs in reader.layout.columns.items()
+        if ours not in _NOT_CHANNELS and not _is_channel(ours)
+    ]
+    names = (
+        f"name {'them' if missing[1:] else 'it'} with --columns {','.join(f'{name}=…' for name in missing)}"
+    )
+    if not strange:
+        return names
+    return (
+        f"{names} (got {','.join(strange)}, where ours are timestamp, op1, op2, …, temperature and reference)"
+    )

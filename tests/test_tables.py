@@ -138,6 +138,12 @@ def test_stamps_without_a_zone_are_noted(tmp_path: Path) -> None:
             "name it with --columns timestamp=…",
         ),
         (
+            lambda table: table.rename(columns=lambda name: f"my_{name}"),
+            "a.csv: expected columns timestamp, op1, temperature, reference, "
+            "got my_timestamp, my_op1, my_op2, my_temperature, my_reference; "
+            "name them with --columns timestamp=…,op1=…,temperature=…,reference=…",
+        ),
+        (
             lambda table: table.assign(timestamp="12/09/2017 16:53"),
             "a.csv: expected time stamps as ISO 8601 or epoch, got '12/09/2017 16:53'",
         ),
@@ -158,6 +164,32 @@ def test_a_mapped_column_that_is_absent_is_named(tmp_path: Path) -> None:
     assert str(caught.value) == (
         "a.csv: expected a column co_ae, got timestamp, op1, op2, temperature, reference; "
         "name it with --columns op2=…"
+    )
+
+
+def test_a_mapping_to_a_name_that_is_not_ours_is_told(tmp_path: Path) -> None:
+    """It would be a channel of its own, but here it is a slip: op1 is gone."""
+    with pytest.raises(BadRecording) as caught:
+        read_one(tidy(windows=10), tmp_path / "a.csv", Layout({"opp1": "op1"}))
+    assert str(caught.value) == (
+        "a.csv: expected a column op1, got timestamp, op1, op2, temperature, reference; "
+        "name it with --columns op1=… "
+        "(got opp1=op1, where ours are timestamp, op1, op2, …, temperature and reference)"
+    )
+
+
+def test_the_file_without_a_timestamp_is_named(tmp_path: Path) -> None:
+    """Among several it is not always the first."""
+    table = tidy(windows=10)
+    paths = [
+        saved(table, tmp_path / "a.csv"),
+        saved(table.drop(columns="timestamp"), tmp_path / "b.csv"),
+    ]
+    with pytest.raises(BadRecording) as caught:
+        read(paths, "5A2D")
+    assert str(caught.value) == (
+        "b.csv: expected a column timestamp, got op1, op2, temperature, reference; "
+        "name it with --columns timestamp=…"
     )
 
 
