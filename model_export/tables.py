@@ -1,7 +1,6 @@
 """Recordings on disk, as series of values over time: tidy CSV or Parquet, one file or several."""
 
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,17 +9,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from edge_agent.errors import BadRecording
 from edge_agent.kernel import Array
 from edge_agent.messages import LIMIT
-from model_export import stamps
+from model_export import stamps, table_files
 
 TIMESTAMP, SENSOR, TEMPERATURE, REFERENCE = "timestamp", "sensor", "temperature", "reference"
 _NOT_CHANNELS = (TIMESTAMP, SENSOR, TEMPERATURE, REFERENCE)
-_UNREADABLE = (OSError, ValueError, EOFError, zlib.error, pa.ArrowException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ class _Reader:
 
     def add(self, path: Path) -> None:
         """Read one file; it may hold some of the columns only."""
-        table = _table(path)
+        table = table_files.table(path)
         columns = [*map(str, table.columns)]
         self.found += [column for column in columns if column not in self.found]
         table = self._named(table)
@@ -179,26 +176,6 @@ def title(paths: Sequence[Path]) -> str:
     """
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return f"{paths[0].name}{more}"
-
-
-def _table(path: Path) -> pd.DataFrame:
-    try:
-        if path.suffix == ".parquet":
-            table = pd.read_parquet(path, engine="pyarrow")
-        else:
-            table = pd.read_csv(path, low_memory=False)
-    except FileNotFoundError:
-        raise BadRecording(f"{path}: expected a recording, got no such file; check the path") from None
-    except pd.errors.EmptyDataError:
-        raise BadRecording(f"{path.name}: expected a header and rows, the file is empty") from None
-    except _UNREADABLE as error:
-        kind = "Parquet" if path.suffix == ".parquet" else "CSV"
-        raise BadRecording(
-            f"{path.name}: expected {kind}, got something else or a cut file; --debug shows more"
-        ) from error
-    if table.empty:
-        raise BadRecording(f"{path.name}: expected a header and rows, got no rows")
-    return table
 
 
 def _is_channel(name: str) -> bool:
