@@ -30,7 +30,7 @@ def table(path: Path) -> pd.DataFrame:
         ) from error
     if rows.empty:
         raise BadRecording(f"{path.name}: expected a header and rows, got no rows")
-    return rows
+    return rows.reset_index(drop=True)
 
 
 def _csv(path: Path) -> pd.DataFrame:

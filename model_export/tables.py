@@ -106,9 +106,16 @@ class _Reader:
         readable = read.at_ms != stamps.UNREADABLE
         if not readable.any():
             raise BadRecording(
-                f"{name}: expected time stamps as ISO 8601 or epoch, got {str(column.iloc[0])!r:.40}"
+                f"{name}: expected time stamps as ISO 8601 or epoch, got {_first(column, ~readable)}; "
+                "write them like 2024-02-01T10:15:00Z"
             )
-        self._drop("unreadable timestamp", int((~readable).sum()))
+        if unreadable := int((~readable).sum()):
+            self._drop("unreadable timestamp", unreadable)
+            what = f"{unreadable} time stamp{'s' * (unreadable > 1)}"
+            self.notes.append(
+                f"{name}: {what} could not be read, the first {_first(column, ~readable)}; "
+                "write them like 2024-02-01T10:15:00Z"
+            )
         if read.naive and zone is None:
             self.notes.append(f"{name}: stamps have no time zone, read as UTC; --timezone says otherwise")
         if (np.diff(read.at_ms[readable]) < 0).any():
@@ -176,6 +183,12 @@ def title(paths: Sequence[Path]) -> str:
     """
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return f"{paths[0].name}{more}"
+
+
+def _first(column: "pd.Series[Any]", chosen: NDArray[np.bool_]) -> str:
+    """The first of some values, and where it stands."""
+    at = int(np.flatnonzero(chosen)[0])
+    return f"{str(column.iloc[at])!r:.40} in row {int(column.index[at]) + 1} after the header"
 
 
 def _is_channel(name: str) -> bool:

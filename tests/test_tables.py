@@ -92,6 +92,8 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     assert expected == recording.dropped
     assert recording.series["op1"].values.min() > 0.0, "of two values at one time the first counts"
     assert recording.notes == (
+        "a.csv: 1 time stamp could not be read, the first 'yesterday' in row 4 after the header; "
+        "write them like 2024-02-01T10:15:00Z",
         "a.csv: rows were not in the order of time; sorted",
         "a.csv: 5 rows repeat a time; the first of each counts",
     )
@@ -145,7 +147,8 @@ def test_stamps_without_a_zone_are_noted(tmp_path: Path) -> None:
         ),
         (
             lambda table: table.assign(timestamp="12/09/2017 16:53"),
-            "a.csv: expected time stamps as ISO 8601 or epoch, got '12/09/2017 16:53'",
+            "a.csv: expected time stamps as ISO 8601 or epoch, got '12/09/2017 16:53' "
+            "in row 1 after the header; write them like 2024-02-01T10:15:00Z",
         ),
         (lambda table: table[:0], "a.csv: expected a header and rows, got no rows"),
     ],
