@@ -53,7 +53,10 @@ def _columns(text: str) -> dict[str, str]:
     pairs = [pair.partition("=") for pair in text.split(",") if pair]
     if any(not ours.strip() or not theirs.strip() for ours, _, theirs in pairs):
         raise typer.BadParameter(f"expected op1=co_we,op2=co_ae,… got {text!r}")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+    columns = {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+    if len(columns) < len(pairs) or len({*columns.values()}) < len(pairs):
+        raise typer.BadParameter(f"expected each name once, got {text!r}")
+    return columns
 
 
 def _size(text: str) -> int:

@@ -34,6 +34,7 @@ from model_export.units import remarks, remarks_beside
 WEIGHT_SAMPLES = 9
 ADAPT = "air, season or the reference's zero are not those of training; adapt corrects a gain and an offset"
 ITS_SENSOR, NAMED = "the bundle is for", "--sensor is"
+WORDS = {"unit": "ppm", "gas": "CO"}
 SHORT = 0.15  # how far coverage may fall below its level before we speak of it
 
 
@@ -60,6 +61,7 @@ def fit(
     """Tune, fit, compress, export."""
     started = perf_counter()
     require_places(bundle=out, page=report_to, inputs=data)
+    _require_words(unit=unit, gas=recipe.gas)
     dataset = load(data, _checked(sensor), unit, source.layout, reference=source.reference)
     require_trainable(dataset)
     dataset = replace(dataset, notes=(*dataset.notes, *remarks(dataset, recipe.gas)))
@@ -241,6 +243,12 @@ def _checked(sensor: str) -> str:
     if not is_sensor(sensor):
         raise BadRecording(f"--sensor: expected 1-64 printable characters without / + #, got {sensor!r:.80}")
     return sensor
+
+
+def _require_words(**options: str) -> None:
+    for name, text in options.items():
+        if not text.strip():
+            raise BadRecording(f"--{name}: expected a word such as {WORDS[name]}, got {text!r}")
 
 
 def _beside(model: Model, data: Sequence[Path], source: Source) -> Dataset:

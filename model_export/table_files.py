@@ -37,15 +37,18 @@ def _csv(path: Path) -> pd.DataFrame:
     with path.open("rb") as file:
         if file.read(2) in _UTF16:
             raise BadRecording(f"{path.name}: expected UTF-8, got UTF-16; save it as CSV UTF-8")
-    _require_commas(path)
-    return pd.read_csv(path, low_memory=False)
+    header = [*map(str, pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0])]
+    _require_commas(header, path.name)
+    rows = pd.read_csv(path, low_memory=False)
+    if len(set(header)) < len(header) == len(rows.columns):
+        rows.columns = pd.Index(header)  # pandas would call a second op1 op1.1
+    return rows
 
 
-def _require_commas(path: Path) -> None:
-    header = [*map(str, pd.read_csv(path, nrows=0, index_col=False).columns)]
+def _require_commas(header: list[str], name: str) -> None:
     found = next((words for mark, words in _SEPARATORS.items() if mark in header[0]), None)
     if len(header) == 1 and found:
         raise BadRecording(
-            f"{path.name}: expected values separated by commas, got {found} in between; "
+            f"{name}: expected values separated by commas, got {found} in between; "
             "save it with commas, and points in numbers"
         )

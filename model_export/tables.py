@@ -67,6 +67,7 @@ class _Reader:
         columns = [*map(str, table.columns)]
         self.found += [column for column in columns if column not in self.found]
         table = self._named(table)
+        self._require_once(table, path.name)
         self.known.update(self._wanted(table))
         if TIMESTAMP not in table.columns:
             self.untimed[path.name] = columns
@@ -81,6 +82,12 @@ class _Reader:
         ours = {theirs: ours for ours, theirs in self.layout.columns.items()}
         others = [name for name in table.columns if name in self.layout.columns and name not in ours]
         return table.drop(columns=others).rename(columns=ours)
+
+    def _require_once(self, table: pd.DataFrame, name: str) -> None:
+        repeated = {*table.columns[table.columns.duplicated()]} & {*self._wanted(table), TIMESTAMP, SENSOR}
+        if repeated:
+            theirs = ", ".join(sorted(map(self.theirs, repeated)))
+            raise BadRecording(f"{name}: expected each column once, got {theirs} twice; rename or remove one")
 
     def theirs(self, ours: str) -> str:
         """What the files call a column of ours."""

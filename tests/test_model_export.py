@@ -252,6 +252,14 @@ def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.
             "--sensor: expected 1-64 printable characters without / + #, got 'a/b'",
         ),
         (
+            "fit january.csv --sensor 5A2D --out x.bundle --unit ''",
+            "--unit: expected a word such as ppm, got ''",
+        ),
+        (
+            "fit january.csv --sensor 5A2D --out x.bundle --gas ' '",
+            "--gas: expected a word such as CO, got ' '",
+        ),
+        (
             "fit january.csv --sensor 5A2D --out january.csv/x.bundle --trials 1",
             "january.csv/x.bundle: expected a place to write, got File exists; name another",
         ),
@@ -329,6 +337,8 @@ def test_a_failure_is_one_line(
         "fit january.csv --sensor 5A2D --out x --size 0",
         "fit january.csv --sensor 5A2D --out x --kernel polynomial",
         "fit january.csv --sensor 5A2D --out x --columns op1",
+        "fit january.csv --sensor 5A2D --out x --columns op1=a,op1=b",
+        "fit january.csv --sensor 5A2D --out x --columns op1=a,op2=a",
         "compress 5A2D.bundle january.csv --sizes 1,two",
         "calibrate january.csv",
     ],

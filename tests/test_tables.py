@@ -194,3 +194,16 @@ def test_the_file_without_a_timestamp_is_named(tmp_path: Path) -> None:
         "b.csv: expected a column timestamp, got op1, op2, temperature, reference; "
         "name it with --columns timestamp=…"
     )
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """Nobody can tell which is meant; what is not read may repeat."""
+    path = tmp_path / "a.csv"
+    rows = saved(tidy(windows=10), path).read_text().split("\n", 1)[1]
+    path.write_text(f"timestamp,op1,op1,temperature,reference\n{rows}")
+    with pytest.raises(BadRecording) as caught:
+        read([path], "5A2D")
+    assert str(caught.value) == "a.csv: expected each column once, got op1 twice; rename or remove one"
+    path.write_text(f"timestamp,op1,note,note,reference\n{rows}")
+    with pytest.raises(BadRecording, match="expected a column temperature"):
+        read([path], "5A2D")
