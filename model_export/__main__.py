@@ -16,7 +16,7 @@ def main() -> int:
         if missing in OURS or "--debug" in sys.argv:
             raise
         words = f"expected the packages of the trainer, got no {missing}"
-        print(f"model-export: {words}; pip install -c constraints.txt '.[export]'", file=sys.stderr)
+        print(f"model-export: {words}; pip install -c constraints.txt -e '.[export]'", file=sys.stderr)
         return 1
 
 

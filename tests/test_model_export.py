@@ -404,7 +404,7 @@ def test_without_the_trainers_packages_it_is_one_line() -> None:
     )
     expected = (
         "model-export: expected the packages of the trainer, got no typer; "
-        "pip install -c constraints.txt '.[export]'\n"
+        "pip install -c constraints.txt -e '.[export]'\n"
     )
     assert (1, "", expected) == (done.returncode, done.stdout, done.stderr)
 
