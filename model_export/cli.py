@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from edge_agent.errors import RespireError
 from model_export import experiment_cli, simulate_cli
@@ -30,6 +31,14 @@ app = typer.Typer(
 app.command()(experiment_cli.experiment)
 app.command()(experiment_cli.breakdown)
 app.command("simulate")(simulate_cli.command)
+
+
+class Plain(TyperCommand):
+    """A command whose --help does not call its files <list[Path]>; typer has no setting for that."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The text of --help."""
+        return super().get_help(ctx).replace("DATA <list[Path]>", "DATA...          ")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,8 +84,8 @@ def _sizes(text: str) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
-Data = Annotated[list[Path], typer.Argument(help="CSV or Parquet files of one sensor.", metavar="DATA…")]
-Bundle = Annotated[Path, typer.Argument(help="A bundle file.")]
+Data = Annotated[list[Path], typer.Argument(help="CSV or Parquet files of one sensor.", metavar="DATA")]
+Bundle = Annotated[Path, typer.Argument(help="A bundle file.", metavar="BUNDLE")]
 Sensor = Annotated[str, typer.Option(help="The sensor's id, as in its topics.")]
 Out = Annotated[Path, typer.Option(help="Where the bundle goes.")]
 Columns = Annotated[
@@ -92,7 +101,7 @@ Size = Annotated[Any, typer.Option(parser=_size, metavar="N|auto", help="Support
 Plot = Annotated[Path | None, typer.Option(help="Write a PNG.")]
 
 
-@app.command()
+@app.command(cls=Plain)
 def fit(
     data: Data,
     *,
@@ -138,7 +147,7 @@ def fit(
     tell(done)
 
 
-@app.command()
+@app.command(cls=Plain)
 def evaluate(
     bundle: Bundle,
     data: Data,
@@ -157,7 +166,7 @@ def evaluate(
     tell(commands.evaluate(bundle, data, source=_source(columns, timezone, reference)))
 
 
-@app.command()
+@app.command(cls=Plain)
 def adapt(
     bundle: Bundle,
     data: Data,
@@ -182,8 +191,12 @@ def adapt(
 def transfer(
     bundle: Bundle,
     *,
-    source: Annotated[list[Path], typer.Option(help="Recording of the bundle's sensor; may be repeated.")],
-    target: Annotated[list[Path], typer.Option(help="Recording of the other sensor at the same time.")],
+    source: Annotated[
+        list[Path], typer.Option(metavar="DATA", help="Recording of the bundle's sensor; may be repeated.")
+    ],
+    target: Annotated[
+        list[Path], typer.Option(metavar="DATA", help="Recording of the other sensor at the same time.")
+    ],
     sensor: Sensor,
     out: Out,
     columns: Columns = "",
@@ -201,12 +214,14 @@ def transfer(
     tell(commands.transfer(bundle, source, target, sensor, out, source=_source(columns, timezone)))
 
 
-@app.command()
+@app.command(cls=Plain)
 def compress(
     bundle: Bundle,
     data: Data,
     *,
-    sizes: Annotated[Any, typer.Option(parser=_sizes, help="Sizes to compare.")] = "1,2,4,8,16,32,64,128",
+    sizes: Annotated[
+        Any, typer.Option(parser=_sizes, metavar="N,N,…", help="Sizes to compare.")
+    ] = "1,2,4,8,16,32,64,128",
     size: Size = "auto",
     out: Annotated[Path | None, typer.Option(help="Write the bundle again with --size.")] = None,
     plot: Plot = None,
@@ -241,10 +256,10 @@ def inspect(bundle: Bundle, plot: Plot = None) -> None:
     tell(commands.inspect(bundle, plot))
 
 
-@app.command()
+@app.command(cls=Plain)
 def diagnose(
     data: Annotated[
-        list[Path], typer.Argument(help="Recordings, best named SENSOR_SITE-SEASON.", metavar="DATA…")
+        list[Path], typer.Argument(help="Recordings, best named SENSOR_SITE-SEASON.", metavar="DATA")
     ],
     *,
     sensor: Annotated[str | None, typer.Option(help="Whose they are, if the names do not say.")] = None,

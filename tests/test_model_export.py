@@ -380,6 +380,15 @@ def test_the_examples_run(inside: Path, capsys: pytest.CaptureFixture[str], line
     assert told.get("sensor", "5A2D") in ("5A2D", "5CB6")
 
 
+@pytest.mark.parametrize(
+    "command", ["fit", "evaluate", "adapt", "transfer", "compress", "inspect", "diagnose"]
+)
+def test_help_does_not_speak_of_types(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of Python's, that is: a list[Path] tells a user nothing."""
+    assert main([command, "--help"]) == 0
+    assert not re.findall(r"<list.*?>|<Any>", capsys.readouterr().out)
+
+
 def test_it_is_a_program(inside: Path) -> None:
     """python -m model_export; its --help does not wait for the trainer's libraries."""
     program = [sys.executable, "-X", "importtime", "-m", "model_export", "--help"]
