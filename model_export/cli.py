@@ -2,7 +2,9 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version as installed
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -10,7 +12,7 @@ from typer.core import TyperCommand
 
 from edge_agent.errors import RespireError
 from model_export import experiment_cli, simulate_cli
-from model_export.console import bar, say, tell
+from model_export.console import Done, bar, say, tell
 
 if TYPE_CHECKING:
     from model_export.commands import Source
@@ -55,6 +57,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"model-export: {error}")
         return FAILED
     return DONE
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"model-export {installed('respire-edge')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _whole(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """What comes before the command."""
 
 
 def _columns(text: str) -> dict[str, str]:
@@ -128,6 +145,7 @@ def fit(
     model-export fit van.parquet --sensor 5A2D --columns op1=co_we,op2=co_ae --timezone Asia/Kolkata \\
         --out 5A2D.bundle --report 5A2D.html
     """
+    started = perf_counter()
     from model_export import calibrate, commands  # noqa: PLC0415 - pandas and optuna: --help need not wait
 
     recipe = calibrate.Recipe(
@@ -144,7 +162,7 @@ def fit(
             report_to=report,
             progress=progress,
         )
-    tell(done)
+    tell(Done({**done.data, "seconds": perf_counter() - started}, done.words))
 
 
 @app.command(cls=Plain)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -59,14 +58,13 @@ def fit(
     progress: Progress | None = None,
 ) -> Done:
     """Tune, fit, compress, export."""
-    started = perf_counter()
     require_places(bundle=out, page=report_to, inputs=data)
     _require_words(unit=unit, gas=recipe.gas)
     dataset = load(data, _checked(sensor), unit, source.layout, reference=source.reference)
     require_trainable(dataset)
     dataset = replace(dataset, notes=(*dataset.notes, *remarks(dataset, recipe.gas)))
     training = train(dataset, recipe, out, source.test_share, progress)
-    figures = {**summary(training), "trials": recipe.trials, "seconds": perf_counter() - started}
+    figures = {**summary(training), "trials": recipe.trials}
     if report_to:
         fitted = training.calibration.fitted
         curves = _curves(training.exported.model, fitted, training.train, training.test)

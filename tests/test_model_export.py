@@ -6,7 +6,9 @@ import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -76,6 +78,19 @@ def test_fit_tells_all_that_was_promised(inside: Path, capsys: pytest.CaptureFix
     )
     assert fitted["r2_test"] > 0.98
     assert fitted["coverage"] > 0.8
+
+
+def test_fit_tells_how_long_all_of_it_took(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report takes longer than the fit, and is waited for just as well."""
+    started = perf_counter()
+    told, _ = run("fit january.csv --sensor 5A2D --out new.bundle --trials 2 --report page.html", capsys)
+    assert told["seconds"] == pytest.approx(perf_counter() - started, rel=0.1, abs=0.1)
+
+
+def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """As edge-agent does, and the bundle's exporter."""
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"model-export {version('respire-edge')}\n"
 
 
 def test_fit_is_repeatable(inside: Path) -> None:
