@@ -62,14 +62,15 @@ def fit(
     _require_words(unit=unit, gas=recipe.gas)
     dataset = load(data, _checked(sensor), unit, source.layout, reference=source.reference)
     require_trainable(dataset)
-    dataset = replace(dataset, notes=(*dataset.notes, *remarks(dataset, recipe.gas)))
+    others = strangers(data, sensor, NAMED)
+    dataset = replace(dataset, notes=(*others, *dataset.notes, *remarks(dataset, recipe.gas)))
     training = train(dataset, recipe, out, source.test_share, progress)
     figures = {**summary(training), "trials": recipe.trials}
     if report_to:
         fitted = training.calibration.fitted
         curves = _curves(training.exported.model, fitted, training.train, training.test)
         _report(report_to, report.page(training, curves, figures), out)
-    return Done(figures, (*strangers(data, sensor, NAMED), *dataset.notes))
+    return Done(figures, dataset.notes)
 
 
 def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> Done:

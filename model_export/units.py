@@ -91,7 +91,11 @@ def warn_outside(model: Model, dataset: Dataset) -> str | None:
         windows += bool(beyond)
     if windows <= OUTSIDE * len(dataset):
         return None
-    where = ", ".join(f"{name} {_span(model, name)}: {n / len(dataset):.0%}" for name, n in outside.items())
+    where = ", ".join(
+        f"{name} {_span(model, name)}: {n / len(dataset):.0%}"
+        for name, n in outside.most_common()
+        if n > 0.5 * OUTSIDE * len(dataset)
+    )
     return (
         f"{dataset.name}: {windows / len(dataset):.0%} of the windows lie outside what the bundle was "
         f"trained on ({where}); trust it less there, or fit to a recording that has them"

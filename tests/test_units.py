@@ -97,6 +97,16 @@ def test_windows_outside_the_training_are_counted() -> None:
     )
 
 
+def test_a_range_that_is_hardly_left_is_not_named() -> None:
+    """One window in 400 that leaves the range of op1 is not why the others do."""
+    dataset = drawn(400)
+    inputs = np.full((400, 2), [230.0, 200.0])
+    inputs[0, 0] = 400.0
+    warning = warn_outside(linear(), replace(dataset, inputs=inputs, auxiliary=np.linspace(20.0, 40.0, 400)))
+    assert warning is not None
+    assert "(temperature outside 10 to 30: 50%)" in warning
+
+
 def test_remarks_are_all_that_is_odd() -> None:
     """Nothing for a sound recording, a line for each thing that is wrong."""
     dataset = drawn(101)
