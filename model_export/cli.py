@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version as installed
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -13,14 +13,26 @@ from typer.core import TyperCommand
 from edge_agent.errors import RespireError
 from model_export import experiment_cli, simulate_cli
 from model_export.console import Done, bar, say, tell
+from model_export.options import (
+    Bundle,
+    Columns,
+    Data,
+    Kernel,
+    Out,
+    Plot,
+    Reference,
+    Sensor,
+    Share,
+    Size,
+    Sizes,
+    Stamp,
+    Timezone,
+)
 
 if TYPE_CHECKING:
     from model_export.commands import Source
 
 DONE, FAILED = 0, 1
-
-Kernel = Literal["matern12", "matern32", "matern52", "rbf"]
-Reference = Literal["auto", "average", "start", "end"]
 
 app = typer.Typer(
     add_completion=False,
@@ -72,50 +84,6 @@ def _whole(
     ] = False,
 ) -> None:
     """What comes before the command."""
-
-
-def _columns(text: str) -> dict[str, str]:
-    """{"op1": "co_we"} from op1=co_we,…"""
-    pairs = [pair.partition("=") for pair in text.split(",") if pair]
-    if any(not ours.strip() or not theirs.strip() for ours, _, theirs in pairs):
-        raise typer.BadParameter(f"expected op1=co_we,op2=co_ae,… got {text!r}")
-    columns = {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
-    if len(columns) < len(pairs) or len({*columns.values()}) < len(pairs):
-        raise typer.BadParameter(f"expected each name once, got {text!r}")
-    return columns
-
-
-def _size(text: str) -> int:
-    """A number of support vectors; 0 is automatic."""
-    if text == "auto":
-        return 0
-    if not text.isdecimal() or not int(text):
-        raise typer.BadParameter(f"expected auto or a number above 0, got {text!r}")
-    return int(text)
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    words = text.split(",")
-    if not all(word.isdecimal() and int(word) for word in words):
-        raise typer.BadParameter(f"expected numbers above 0 such as 4,8,16, got {text!r}")
-    return tuple(map(int, words))
-
-
-Data = Annotated[list[Path], typer.Argument(help="CSV or Parquet files of one sensor.", metavar="DATA")]
-Bundle = Annotated[Path, typer.Argument(help="A bundle file.", metavar="BUNDLE")]
-Sensor = Annotated[str, typer.Option(help="The sensor's id, as in its topics.")]
-Out = Annotated[Path, typer.Option(help="Where the bundle goes.")]
-Columns = Annotated[
-    Any, typer.Option(parser=_columns, metavar="OURS=THEIRS,…", help="Column names, such as op1=co_we.")
-]
-Timezone = Annotated[str | None, typer.Option(help="Zone of stamps that have none, such as Asia/Kolkata.")]
-Stamp = Annotated[
-    Reference,
-    typer.Option("--reference", help="Average it, or take it as it comes, stamped at start or end."),
-]
-Share = Annotated[float, typer.Option("--test-share", min=0.0, max=0.9, help="Last part, kept for the test.")]
-Size = Annotated[Any, typer.Option(parser=_size, metavar="N|auto", help="Support vectors.")]
-Plot = Annotated[Path | None, typer.Option(help="Write a PNG.")]
 
 
 @app.command(cls=Plain)
@@ -237,9 +205,7 @@ def compress(
     bundle: Bundle,
     data: Data,
     *,
-    sizes: Annotated[
-        Any, typer.Option(parser=_sizes, metavar="N,N,…", help="Sizes to compare.")
-    ] = "1,2,4,8,16,32,64,128",
+    sizes: Sizes = "1,2,4,8,16,32,64,128",
     size: Size = "auto",
     out: Annotated[Path | None, typer.Option(help="Write the bundle again with --size.")] = None,
     plot: Plot = None,
