@@ -2,14 +2,17 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from time import perf_counter
 
 import numpy as np
@@ -18,7 +21,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edge_agent.errors import RespireError
 from model_export.cases import rows, same_sensor
-from model_export.catalogue import Collection, Member, collect
+from model_export.catalogue import Collection, Member
+from model_export.console import say
 from model_export.ledger import Fit, Ledger, Task
 from model_export.methods import COSTS, METHODS
 
@@ -54,20 +58,6 @@ class Experiment:
 Progress = Callable[[float, float], None]  # work done, work in all
 
 
-def run(
-    source: Path,
-    out: Path,
-    methods: Sequence[str],
-    settings: Settings,
-    *,
-    jobs: int = 1,
-    progress: Progress | None = None,
-) -> Experiment:
-    """Read the recordings, then `evaluate`."""
-    collection = collect(source, settings.test_share, settings.sensors)
-    return evaluate(collection, out, methods, settings, jobs=jobs, progress=progress)
-
-
 def evaluate(
     collection: Collection,
     out: Path,
@@ -82,11 +72,31 @@ def evaluate(
     ledger.begin(asdict(settings), collection.members)
     tasks = [Task(method, member.place) for member in collection.members for method in methods]
     missing = [task for task in tasks if not ledger.has(task)]
-    work = partial(fit_one, collection.members, settings, ledger)
-    _in_parallel(work, _costly_first(missing, collection.members), jobs, progress)
+    with _handed_over(collection.members) as members:
+        work = partial(_fit, members, settings, ledger)
+        _in_parallel(work, _costly_first(missing, collection.members), jobs, progress)
     table = gather(ledger, tasks)
     ledger.save_table(table)
     return Experiment(collection, tuple(methods), ledger, table, len(missing), len(tasks) - len(missing))
+
+
+@contextmanager
+def _handed_over(members: Sequence[Member]) -> Iterator[Path]:
+    """The recordings in a file: each worker reads them once, instead of being sent them with every task."""
+    with NamedTemporaryFile(suffix=".members") as file:
+        pickle.dump(members, file)
+        file.flush()
+        yield Path(file.name)
+
+
+@cache
+def _taken(handed_over: Path) -> Sequence[Member]:
+    members: Sequence[Member] = pickle.loads(handed_over.read_bytes())  # noqa: S301 - our own, of this run
+    return members
+
+
+def _fit(handed_over: Path, settings: Settings, ledger: Ledger, task: Task) -> None:
+    fit_one(_taken(handed_over), settings, ledger, task)
 
 
 def fit_one(members: Sequence[Member], settings: Settings, ledger: Ledger, task: Task) -> None:
@@ -137,8 +147,9 @@ def _in_parallel(
     done, total = 0.0, sum(cost for _, cost in tasks)
     context = multiprocessing.get_context("spawn")  # forking a process that has threads may hang it
     pool = ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context, initializer=_prepare)
-    try:
+    with _deaf():
         costs = {pool.submit(work, task): cost for task, cost in tasks}
+    try:
         for future in as_completed(costs):
             future.result()
             done += costs[future]
@@ -149,14 +160,37 @@ def _in_parallel(
             "a process of the experiment was killed; what it fitted is kept, so give the same line again, "
             "with fewer --jobs if memory is short"
         ) from error
+    except KeyboardInterrupt:
+        say("stopping: the fits that are running are finished first; Ctrl-C again stops now")
+        _stop(costs)
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; processes started in it do so all their life, as it is ours to answer."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(futures: Iterable[Future[None]]) -> None:
+    """Wait for what is running, or end it at the next Ctrl-C (which would make a thread's join lie)."""
+    try:
+        wait([future for future in futures if not future.cancel()])
+    except KeyboardInterrupt:
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        raise
+
+
 def _prepare() -> None:
-    """One thread a process; Ctrl-C is the parent's to answer; no parent, no process."""
+    """One thread a process; no parent, no process."""
     threadpool_limits(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -9,8 +9,9 @@ import pandas as pd
 
 from model_export import breakdown as theorem
 from model_export import breakdown_plot, experiment_report
+from model_export.catalogue import collect
 from model_export.console import Done
-from model_export.experiment import QUICK_SENSORS, QUICK_TRIALS, Experiment, Progress, Settings, run
+from model_export.experiment import QUICK_SENSORS, QUICK_TRIALS, Experiment, Progress, Settings, evaluate
 from model_export.leaderboard import against, board, medians, rivals, sensor_board, variants
 from model_export.ledger import write_whole
 from model_export.methods import QUICK, chosen
@@ -48,13 +49,17 @@ class Request:
 
 def experiment(request: Request, progress: Progress | None = None) -> Done:
     """Everything: fits, table, report; a run that was interrupted goes on."""
-    found = run(
-        request.source, request.out, request.names, request.settings, jobs=request.jobs, progress=progress
-    )
+    found = _run(request, request.source, request.out, progress)
     corrected = _corrected(request, progress)
     words = tuple(f"skipped {one.name}: {one.reason}" for one in found.collection.skipped)
     figures = summary(found) | {"corrected": corrected is not None}
     return Done(figures | {"report": str(write_report(found, corrected, figures))}, words)
+
+
+def _run(request: Request, source: Path, out: Path, progress: Progress | None) -> Experiment:
+    settings = request.settings
+    collection = collect(source, settings.test_share, settings.sensors)
+    return evaluate(collection, out, request.names, settings, jobs=request.jobs, progress=progress)
 
 
 def write_report(found: Experiment, corrected: Experiment | None, figures: Mapping[str, Any]) -> Path:
@@ -132,5 +137,4 @@ def _corrected(request: Request, progress: Progress | None) -> Experiment | None
     there = request.corrected or request.source / CORRECTED
     if request.corrected is None and not there.is_dir():
         return None
-    out = request.out / CORRECTED
-    return run(there, out, request.names, request.settings, jobs=request.jobs, progress=progress)
+    return _run(request, there, request.out / CORRECTED, progress)

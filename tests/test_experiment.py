@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from model_export import adapt, transfer
 from model_export.cases import kind, trimmed_r2
 from model_export.catalogue import Place, collect
 from model_export.cli import main
-from model_export.experiment import Settings, run
+from model_export.experiment import Experiment, Settings, evaluate
 from model_export.methods import METHODS
 from model_export.metrics import r2
 from model_export.network_csv import write_network
@@ -30,6 +31,10 @@ WEEK_MS = 7 * 24 * 3_600_000
 METHODS_USED = ("RR", "RESPIRE")
 SETTINGS = Settings(trials=4)
 ROOT = Path(__file__).parent.parent
+
+
+def run(data: Path, out: Path, methods: Sequence[str], settings: Settings, jobs: int = 1) -> Experiment:
+    return evaluate(collect(data), out, methods, settings, jobs=jobs)
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +175,29 @@ def test_a_killed_run_goes_on_and_repeats_nothing(
     pd.testing.assert_frame_equal(resumed.table, results)
 
 
+def test_the_first_interrupt_finishes_what_runs_and_the_second_ends_it(tmp_path: Path) -> None:
+    """Ctrl-C reaches every process of the terminal, workers that are still importing too."""
+    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
+        saved(tidy(windows=1500), tmp_path / name)
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "MLP", "--jobs", "2"]
+    program = [sys.executable, "-m", "model_export", *line]
+    with (tmp_path / "stderr").open("wb") as stderr:
+        victim = subprocess.Popen(
+            program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True
+        )
+    children = Path(f"/proc/{victim.pid}/task/{victim.pid}/children")
+    _wait(lambda: len(children.read_text().split()) == 3)  # two workers, and what cleans up after them
+    _wait(lambda: _hears_interrupts(victim.pid))
+    os.killpg(victim.pid, signal.SIGINT)
+    _wait((tmp_path / "stderr").read_text)
+    os.killpg(victim.pid, signal.SIGINT)
+    assert victim.wait(10.0) == 130
+    _wait(lambda: not _alive(victim.pid))
+    said = (tmp_path / "stderr").read_text()
+    assert said == "stopping: the fits that are running are finished first; Ctrl-C again stops now\n"
+    assert _fits(tmp_path / "out") == []
+
+
 def _fits(out: Path) -> list[Path]:
     return [path for path in out.glob("fits/*/*.json") if not path.name.startswith(".")]
 
@@ -179,6 +207,12 @@ def _wait(condition: Any) -> None:
     while not condition():
         assert time.monotonic() < until, "waited two minutes"
         time.sleep(0.02)
+
+
+def _hears_interrupts(process: int) -> bool:
+    ignored = re.search(r"SigIgn:\s*(\w+)", Path(f"/proc/{process}/status").read_text())
+    assert ignored
+    return not int(ignored[1], 16) & 1 << signal.SIGINT - 1
 
 
 def _alive(group: int) -> bool:
