@@ -72,6 +72,8 @@ def evaluate(
     ledger.begin(asdict(settings), collection.members)
     tasks = [Task(method, member.place) for member in collection.members for method in methods]
     missing = [task for task in tasks if not ledger.has(task)]
+    for task in filter(ledger.damaged, missing):
+        say(f"{ledger.path(task)}: expected a whole fit, got a damaged one; it is fitted again")
     with _handed_over(collection.members) as members:
         work = partial(_fit, members, settings, ledger)
         _in_parallel(work, _costly_first(missing, collection.members), jobs, progress)

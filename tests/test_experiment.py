@@ -15,12 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edge_agent.errors import BadSettings
+from edge_agent.errors import BadSettings, RespireError
 from model_export import adapt, transfer
 from model_export.cases import kind, trimmed_r2
 from model_export.catalogue import Place, collect
 from model_export.cli import main
 from model_export.experiment import Experiment, Settings, evaluate
+from model_export.ledger import Ledger, Task
 from model_export.methods import METHODS
 from model_export.metrics import r2
 from model_export.network_csv import write_network
@@ -144,6 +145,37 @@ def test_other_settings_and_other_data_are_noticed(colocation: Path, tmp_path: P
     (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-S.csv").read_bytes())
     with pytest.raises(BadSettings, match=r"data 5A2D_T-W = [0-9a-f]{16}, got [0-9a-f]{16}; name"):
         run(data, tmp_path / "out", ["RR"], SETTINGS)
+
+
+@pytest.mark.parametrize("left", [b"", b"{}", b"[1]", b'{"rows": [{"r2"', b'{"rows": []}', b"[" * 100_000])
+def test_what_is_no_whole_fit_does_not_count(tmp_path: Path, left: bytes) -> None:
+    ledger, task = Ledger(tmp_path), Task("RR", Place("5A2D", "T", "W"))
+    assert (ledger.has(task), ledger.damaged(task)) == (False, False)
+    ledger.path(task).parent.mkdir(parents=True)
+    ledger.path(task).write_bytes(left)
+    assert (ledger.has(task), ledger.damaged(task)) == (False, True)
+
+
+def test_a_damaged_fit_is_named_and_fitted_again(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, path = tmp_path / "data", tmp_path / "out" / "fits" / "RR" / "5A2D_T-W.json"
+    data.mkdir()
+    (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"{}")
+    found = run(data, tmp_path / "out", ["RR"], SETTINGS)
+    assert (found.fitted, len(found.table)) == (1, 3)
+    expected = f"{path}: expected a whole fit, got a damaged one; it is fitted again\n"
+    assert capsys.readouterr().err == expected
+    assert run(data, tmp_path / "out", ["RR"], SETTINGS).fitted == 0
+
+
+@pytest.mark.parametrize("text", ["[1]", "", "{"])
+def test_a_damaged_beginning_is_one_line(colocation: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "experiment.json").write_text(text)
+    with pytest.raises(RespireError, match=r"experiment.json: expected settings and data as JSON, got neith"):
+        run(colocation, tmp_path, ["RR"], SETTINGS)
 
 
 def test_more_methods_may_be_added_to_a_run(colocation: Path, tmp_path: Path) -> None:
