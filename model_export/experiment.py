@@ -5,7 +5,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edge_agent.errors import RespireError
 from model_export.cases import rows, same_sensor
-from model_export.catalogue import Collection, Member
+from model_export.catalogue import Collection, Member, Skipped
 from model_export.console import say
 from model_export.ledger import Fit, Ledger, Task
 from model_export.methods import COSTS, METHODS
@@ -49,6 +49,16 @@ class Experiment:
     table: pd.DataFrame
     fitted: int
     reused: int
+    failed: tuple[Skipped, ...] = ()
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """The recordings that could not be used, and the fits that could not be made."""
+        return (*self.collection.skipped, *self.failed)
+
+    def fits(self, method: str) -> list[Member]:
+        """The recordings that a method was fitted to."""
+        return [one for one in self.collection.members if self.ledger.has(Task(method, one.place))]
 
     def fit(self, method: str, member: Member) -> Fit:
         """All that was kept of one fit."""
@@ -67,19 +77,28 @@ def evaluate(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Experiment:
-    """Fit what is not fitted yet, `jobs` at a time, and gather the results."""
+    """Fit what is not fitted yet, `jobs` at a time, and gather the results; a fit that fails is told."""
     ledger = Ledger(out)
     ledger.begin(asdict(settings), collection.members)
-    tasks = [Task(method, member.place) for member in collection.members for method in methods]
-    missing = [task for task in tasks if not ledger.has(task)]
+    missing = [task for task in _tasks(methods, collection.members) if not ledger.has(task)]
     for task in filter(ledger.damaged, missing):
         say(f"{ledger.path(task)}: expected a whole fit, got a damaged one; it is fitted again")
     with _handed_over(collection.members) as members:
         work = partial(_fit, members, settings, ledger)
-        _in_parallel(work, _costly_first(missing, collection.members), jobs, progress)
-    table = gather(ledger, tasks)
+        failed = _in_parallel(work, _costly_first(missing, collection.members), jobs, progress)
+    kept = [task for task in _tasks(methods, collection.members) if ledger.has(task)]
+    if not kept:
+        raise RespireError(f"{out}: expected at least one fit, got none; {failed[0].reason}")
+    table = gather(ledger, kept)
     ledger.save_table(table)
-    return Experiment(collection, tuple(methods), ledger, table, len(missing), len(tasks) - len(missing))
+    names = tuple(name for name in methods if any(task.method == name for task in kept))
+    fitted = len(missing) - len(failed)
+    return Experiment(collection, names, ledger, table, fitted, len(kept) - fitted, tuple(failed))
+
+
+def _tasks(methods: Iterable[str], members: Iterable[Member]) -> list[Task]:
+    names = tuple(methods)
+    return [Task(name, member.place) for member in members for name in names]
 
 
 @contextmanager
@@ -143,31 +162,48 @@ def _in_parallel(
     tasks: Sequence[tuple[Task, float]],
     jobs: int,
     progress: Progress | None,
-) -> None:
+) -> list[Skipped]:
+    """Do all tasks; those that fail are given back, with the reason."""
     if not tasks:
-        return
-    done, total = 0.0, sum(cost for _, cost in tasks)
+        return []
+    done, total, failed = 0.0, sum(cost for _, cost in tasks), []
     context = multiprocessing.get_context("spawn")  # forking a process that has threads may hang it
     pool = ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context, initializer=_prepare)
     with _deaf():
-        costs = {pool.submit(work, task): cost for task, cost in tasks}
+        futures = {pool.submit(work, task): (task, cost) for task, cost in tasks}
     try:
-        for future in as_completed(costs):
-            future.result()
-            done += costs[future]
+        for future in as_completed(futures):
+            task, cost = futures[future]
+            error = future.exception()
+            if isinstance(error, BrokenProcessPool):
+                raise RespireError(_killed(futures, jobs)) from error
+            if error:
+                failed.append(Skipped(str(task), _reason(error)))
+            done += cost
             if progress:
                 progress(done, total)
-    except BrokenProcessPool as error:
-        raise RespireError(
-            "a process of the experiment was killed; what it fitted is kept, so give the same line again, "
-            "with fewer --jobs if memory is short"
-        ) from error
     except KeyboardInterrupt:
         say("stopping: the fits that are running are finished first; Ctrl-C again stops now")
-        _stop(costs)
+        _stop(futures)
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+    return failed
+
+
+def _killed(futures: Mapping[Future[None], tuple[Task, float]], jobs: int) -> str:
+    """Tasks are begun in their order, so the first that have no result were running."""
+    left = [task for future, (task, _) in futures.items() if not future.done() or future.exception()]
+    return (
+        f"a process of the experiment was killed, while fitting {', '.join(map(str, left[:jobs]))}; what was "
+        "fitted is kept, so give the same line again, with fewer --jobs if memory is short, or without the "
+        "method (--methods)"
+    )
+
+
+def _reason(error: BaseException) -> str:
+    text = next(iter(str(error).splitlines()), "")
+    return text if isinstance(error, RespireError) else f"{type(error).__name__}: {text}"
 
 
 @contextmanager

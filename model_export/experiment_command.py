@@ -51,7 +51,7 @@ def experiment(request: Request, progress: Progress | None = None) -> Done:
     """Everything: fits, table, report; a run that was interrupted goes on."""
     found = _run(request, request.source, request.out, progress)
     corrected = _corrected(request, progress)
-    words = tuple(f"skipped {one.name}: {one.reason}" for one in found.collection.skipped)
+    words = tuple(f"skipped {one.name}: {one.reason}" for one in found.skipped)
     figures = summary(found) | {"corrected": corrected is not None}
     return Done(figures | {"report": str(write_report(found, corrected, figures))}, words)
 
@@ -77,7 +77,7 @@ def write_report(found: Experiment, corrected: Experiment | None, figures: Mappi
 
 
 def _skipped(found: Experiment) -> list[list[str]]:
-    return [["recording", "reason"], *([one.name, one.reason] for one in found.collection.skipped)]
+    return [["recording or fit", "reason"], *([one.name, one.reason] for one in found.skipped)]
 
 
 def breakdown(sizes: Sequence[int], seeds: int, plot: Path | None, progress: Progress | None = None) -> Done:
@@ -108,7 +108,7 @@ def summary(found: Experiment) -> dict[str, Any]:
         "methods": list(found.methods),
         "fitted": found.fitted,
         "reused": found.reused,
-        "skipped": [asdict(one) for one in found.collection.skipped],
+        "skipped": [asdict(one) for one in found.skipped],
         "wins": {name: _boards(found, name) for name in variants(found.methods)},
         "median_r2": medians(found.table, found.methods).to_dict("index"),
     }

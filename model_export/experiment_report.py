@@ -128,10 +128,11 @@ def _sensors(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pi
 
 
 def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Picture]:
-    sensors = sorted({member.place.sensor for member in found.collection.members})
+    fits = found.fits(respire)
+    sensors = sorted({member.place.sensor for member in fits})
     sound = [name for name in sensors if name not in suspects]
-    shown = [*sound[:1], *sorted(suspects)[:1]] if suspects else sound[:2]
-    picked = [showcase.longest(found.collection.members, name) for name in shown]
+    shown = [*sound[:1], *(name for name in sensors if name in suspects)][:2] if suspects else sound[:2]
+    picked = [showcase.longest(fits, name) for name in shown]
     curves = {str(one.place): found.fit(respire, one)["details"]["weights"] for one in picked}
     caption = "Each sensor's longest recording. Smooth curves are chemistry, erratic ones are overfitting."
     test = showcase.sensors_compared(found.table, respire, *shown) if len(shown) == 2 else None

@@ -30,6 +30,9 @@ class Task:
     method: str
     place: Place
 
+    def __str__(self) -> str:
+        return f"{self.method} on {self.place}"
+
 
 @dataclass(frozen=True, slots=True)
 class Ledger:

@@ -1,6 +1,6 @@
 """Which of thousands of cases to show: chosen by rule from the results table, never by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -75,8 +75,8 @@ def scenarios(table: pd.DataFrame, method: str, source: str, target: str) -> pd.
     return wide.reindex(index=[kind for kind in ("SS", *TRANSFERS) if kind in wide.index])
 
 
-def longest(members: Sequence[Member], sensor: str) -> Member:
-    """The sensor's recording with the most windows."""
+def longest(members: Iterable[Member], sensor: str) -> Member:
+    """The sensor's recording with the most windows, of some."""
     return max((one for one in members if one.place.sensor == sensor), key=lambda one: len(one.train))
 
 
@@ -89,7 +89,7 @@ def sensors_compared(table: pd.DataFrame, method: str, first: str, second: str) 
 
 def losses(found: Experiment, method: str) -> pd.DataFrame:
     """R² lost against the full model: one row a fit, one column a number of support vectors."""
-    fits = [found.fit(method, member)["details"]["sizes"] for member in found.collection.members]
+    fits = [found.fit(method, member)["details"]["sizes"] for member in found.fits(method)]
     return pd.DataFrame([{point["size"]: point["loss"] for point in points} for points in fits])
 
 

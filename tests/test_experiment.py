@@ -171,6 +171,53 @@ def test_a_damaged_fit_is_named_and_fitted_again(
     assert run(data, tmp_path / "out", ["RR"], SETTINGS).fitted == 0
 
 
+def test_a_fit_that_fails_is_told_and_the_others_are_kept(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder stands where one fit should be written; the report does without it."""
+    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
+        (tmp_path / name).write_bytes((colocation / name).read_bytes())
+    path = tmp_path / "out" / "fits" / "RESPIRE" / "5A2D_T-W.json"
+    path.mkdir(parents=True)
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR,RESPIRE"]
+    assert main([*line, "--trials", "4"]) == 0
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert (told["recordings"], told["fitted"], told["methods"]) == (2, 3, ["RR", "RESPIRE"])
+    reason = f"{path}: could not be written: Is a directory"
+    assert told["skipped"] == [{"name": "RESPIRE on 5A2D_T-W", "reason": reason}]
+    assert f"skipped RESPIRE on 5A2D_T-W: {reason}" in said.err
+    assert "RESPIRE on 5A2D_T-W" in (tmp_path / "out" / "report.html").read_text()
+    assert len(pd.read_parquet(tmp_path / "out" / "results.parquet")) == 3 * 5
+
+
+def test_no_fit_at_all_is_an_error_that_says_why(colocation: Path, tmp_path: Path) -> None:
+    (tmp_path / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    (tmp_path / "out" / "fits" / "RR" / "5A2D_T-W.json").mkdir(parents=True)
+    with pytest.raises(RespireError, match=r"out: expected at least one fit, got none; .*Is a directory$"):
+        run(tmp_path, tmp_path / "out", ["RR"], SETTINGS)
+
+
+def test_a_killed_worker_is_told_with_the_fit_that_it_died_on(tmp_path: Path) -> None:
+    saved(tidy(windows=1500), tmp_path / "5A2D_T-W.csv")
+    saved(tidy(windows=500), tmp_path / "5A2D_T-S.csv")
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "MLP", "--jobs", "1"]
+    program = [sys.executable, "-m", "model_export", *line]
+    victim = subprocess.Popen(program, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    _wait(lambda: _workers(victim.pid))
+    os.kill(_workers(victim.pid)[0], signal.SIGKILL)
+    said = victim.communicate()[1]
+    assert victim.returncode == 1
+    assert said.startswith(
+        "model-export: a process of the experiment was killed, while fitting MLP on 5A2D_T-W; what was fitted"
+    )
+
+
+def _workers(parent: int) -> list[int]:
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [int(one) for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
+
+
 @pytest.mark.parametrize("text", ["[1]", "", "{"])
 def test_a_damaged_beginning_is_one_line(colocation: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / "experiment.json").write_text(text)
