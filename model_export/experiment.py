@@ -86,12 +86,12 @@ def evaluate(
     with _handed_over(collection.members) as members:
         work = partial(_fit, members, settings, ledger)
         failed = _in_parallel(work, _costly_first(missing, collection.members), jobs, progress)
-    kept = [task for task in _tasks(methods, collection.members) if ledger.has(task)]
+    kept = _kept(ledger, methods, collection.members)
     if not kept:
         raise RespireError(f"{out}: expected at least one fit, got none; {failed[0].reason}")
     table = gather(ledger, kept)
     ledger.save_table(table)
-    names = tuple(name for name in methods if any(task.method == name for task in kept))
+    names = tuple(name for name in METHODS if any(task.method == name for task in kept))
     fitted = len(missing) - len(failed)
     return Experiment(collection, names, ledger, table, fitted, len(kept) - fitted, tuple(failed))
 
@@ -99,6 +99,13 @@ def evaluate(
 def _tasks(methods: Iterable[str], members: Iterable[Member]) -> list[Task]:
     names = tuple(methods)
     return [Task(name, member.place) for member in members for name in names]
+
+
+def _kept(ledger: Ledger, methods: Sequence[str], members: Sequence[Member]) -> list[Task]:
+    """The fits there are of the methods asked for, and of others that an earlier run has finished."""
+    done = [task for task in _tasks(METHODS, members) if ledger.has(task)]
+    whole = [name for name in METHODS if sum(task.method == name for task in done) == len(members)]
+    return [task for task in done if task.method in (*methods, *whole)]
 
 
 @contextmanager

@@ -232,6 +232,19 @@ def test_more_methods_may_be_added_to_a_run(colocation: Path, tmp_path: Path) ->
     assert set(more.table["method"]) == {"RR", "KNN"}
 
 
+def test_a_run_of_some_methods_keeps_the_results_of_the_others(
+    colocation: Path, results: pd.DataFrame, tmp_path: Path
+) -> None:
+    """Of those that are finished: one with a fit missing would take its cases from all others' boards."""
+    run(colocation, tmp_path, METHODS_USED, SETTINGS, jobs=2)
+    more = run(colocation, tmp_path, ["DT"], SETTINGS, jobs=2)
+    assert (more.methods, more.fitted, more.reused) == (("DT", "RR", "RESPIRE"), 8, 16)
+    others = more.table[more.table["method"] != "DT"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(others, results)
+    (tmp_path / "fits" / "DT" / "5A2D_T-W.json").unlink()
+    assert run(colocation, tmp_path, METHODS_USED, SETTINGS).methods == METHODS_USED
+
+
 def test_a_killed_run_goes_on_and_repeats_nothing(
     colocation: Path, results: pd.DataFrame, tmp_path: Path
 ) -> None:
