@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from edge_agent.errors import BadRecording
-from model_export.catalogue import Entry, Place, collect, find
-from tests.recordings import saved, tidy
+from model_export.catalogue import Entry, Place, Skipped, collect, find
+from model_export.dataset import load
+from model_export.tables import Layout
+from tests.recordings import FIRST_MS, saved, tidy
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
@@ -48,24 +50,86 @@ def test_a_manifest_names_what_files_do_not(tmp_path: Path, name: str, text: str
     assert find(tmp_path / name if named else tmp_path) == (expected, [])
 
 
+GOOD = "\ngood.csv,5A2D,T,W,"
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("row", "reason"),
     [
+        ("a.csv,x,,", "expected path, sensor, site, season, got no site, season; add them"),
         (
-            "path,sensor\na.csv,x\n",
-            "m.csv: recording 1: expected path, .*, got no site, season; add them",
+            "a.csv,x/y,T,W",
+            "sensor: expected 1-64 printable characters without / + #, got 'x/y'; rename it",
         ),
-        ("path,sensor,site,season\na.csv,x/y,T,W\n", "m.csv: recording 1: sensor: expected 1-64 printable"),
         (
-            "path,sensor,site,season,gas\na,x,T,W,CO\nb,x,T,W,O3\n",
-            "x_T-W: expected one unit and gas",
+            "a.csv,a,T-1,W",
+            "site: expected no - or _, which part SENSOR_SITE-SEASON, got 'T-1'; rename it",
+        ),
+        (
+            "a.csv,a,T,1_W",
+            "season: expected no - or _, which part SENSOR_SITE-SEASON, got '1_W'; rename it",
+        ),
+        (
+            f"a.csv,{'å' * 64},{'ß' * 60},W",
+            "expected sensor, site and season of at most 200 bytes, got 251; shorten them",
+        ),
+        (
+            "a.csv,5A2D,T,W,ppb",
+            "unit: expected 'ppm' as in the other rows of 5A2D_T-W, got 'ppb'; make them the same",
+        ),
+        ('a.csv,x,T,W,ppb,"op1"', "columns: expected op1=co_we,op2=co_ae,… got 'op1'"),
+        (
+            "a.csv,x,T,W,ppb,,noon",
+            "reference: expected one of auto, average, start, end, got 'noon'",
         ),
     ],
 )
-def test_a_bad_manifest_says_where_and_what(tmp_path: Path, text: str, message: str) -> None:
+def test_a_bad_row_of_a_manifest_is_set_aside(tmp_path: Path, row: str, reason: str) -> None:
+    (tmp_path / "m.csv").write_text(f"path,sensor,site,season,unit,columns,reference{GOOD}\n{row}\n")
+    entries, skipped = find(tmp_path / "m.csv")
+    assert entries == [Entry(Place("5A2D", "T", "W"), (tmp_path / "good.csv",))]
+    assert skipped == [Skipped("recording 2", f"m.csv: recording 2: {reason}")]
+
+
+def test_a_manifest_may_come_from_a_spreadsheet(tmp_path: Path) -> None:
+    """A byte order mark, and spaces after the commas."""
+    text = '\ufeffpath, sensor, site , season, columns\na.csv, 5A2D, T, W , "op1=WE, op2=AE"\n'
     (tmp_path / "m.csv").write_text(text)
-    with pytest.raises(BadRecording, match=message):
-        find(tmp_path / "m.csv")
+    columns = {"op1": "WE", "op2": "AE"}
+    expected = [Entry(Place("5A2D", "T", "W"), (tmp_path / "a.csv",), columns=columns)]
+    assert find(tmp_path / "m.csv") == (expected, [])
+
+
+def test_a_unit_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    head = '[[recording]]\npath = "a.csv"\nsensor = "5A2D"\nsite = "T"\nseason = "W"\n'
+    (tmp_path / "m.toml").write_text(head + "unit = 5\n")
+    entries, skipped = find(tmp_path / "m.toml")
+    reason = "m.toml: recording 1: unit: expected text, got 5; put it in quotes"
+    assert (entries, skipped) == ([], [Skipped("recording 1", reason)])
+
+
+def test_a_manifest_says_how_files_are_written(tmp_path: Path) -> None:
+    """Other column names, a zone for stamps that have none, and the reference's stamp."""
+    table = tidy(windows=120).rename(columns={"op1": "WE", "op2": "AE", "timestamp": "at"})
+    table["at"] = table["at"].str.removesuffix("Z")
+    saved(table, tmp_path / "a.csv")
+    head = "path,sensor,site,season,columns,timezone,reference"
+    row = 'a.csv,5A2D,T,W,"op1=WE,op2=AE,timestamp=at",Asia/Kolkata,average'
+    (tmp_path / "manifest.csv").write_text(f"{head}\n{row}\n")
+    (member,) = collect(tmp_path).members
+    columns = {"op1": "WE", "op2": "AE", "timestamp": "at"}
+    layout = Layout(columns, "Asia/Kolkata")
+    expected = load([tmp_path / "a.csv"], "5A2D", "ppm", layout, reference="average")
+    assert member.train.start_ms[0] == expected.start_ms[0] == FIRST_MS - 19_800_000
+    assert len(member.train) + len(member.test) == len(expected)
+
+
+def test_advice_names_the_manifest_and_not_the_options_of_fit(tmp_path: Path) -> None:
+    saved(tidy(windows=100), tmp_path / "5A2D_T-W.csv")
+    saved(tidy(windows=100).rename(columns={"op1": "WE"}), tmp_path / "5A2D_T-S.csv")
+    reasons = [one.reason for one in collect(tmp_path).skipped]
+    assert len(reasons) == 1
+    assert reasons[0].endswith("; name it with a manifest's columns op1=…")
 
 
 def test_no_folder_is_an_error(tmp_path: Path) -> None:
