@@ -5,21 +5,23 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from lzma import LZMAError
 from pathlib import Path
 from typing import Any, cast, get_args
+from zipfile import BadZipFile
 
 from edge_agent.errors import BadRecording, RespireError
 from edge_agent.messages import is_sensor
 from model_export.averaging import Stamp
 from model_export.dataset import Dataset, load, require_trainable, split
-from model_export.tables import Layout
+from model_export.tables import Layout, title
 
 MANIFESTS = ("manifest.csv", "manifest.toml")
 COLUMNS = ("path", "sensor", "site", "season")
 MORE = ("unit", "gas", "columns", "timezone", "reference")  # may be left out
 LONGEST = 200  # bytes of SENSOR_SITE-SEASON: a file of that name with an ending must be possible
-_NAME = re.compile(r"(?P<sensor>.+)_(?P<site>[^_-]+)-(?P<season>[^_.-]+)\.(csv|csv\.gz|parquet)")
-_TABLES = (".csv", ".csv.gz", ".parquet")
+TABLES = (".csv", ".parquet", ".gz", ".bz2", ".zip", ".xz")  # endings that are read, in any case
+_NAME = re.compile(r"(?P<sensor>.+)_(?P<site>[^_-]+)-(?P<season>[^_.-]+)")
 _OPTION = re.compile(r"--(columns|timezone|sensor)")  # of `fit`, named in the reader's advice
 
 
@@ -38,6 +40,18 @@ class Place:
 
     def __str__(self) -> str:
         return f"{self.sensor}_{self.dataset}"
+
+    @classmethod
+    def parse(cls, name: str) -> "Place | None":
+        """The place that a file's name gives: SENSOR_SITE-SEASON, the endings of tables left aside.
+
+        >>> Place.parse("van-1_left_T-W.csv.gz"), Place.parse("january.csv")
+        (Place(sensor='van-1_left', site='T', season='W'), None)
+        """
+        while name.lower().endswith(TABLES):
+            name = name.rpartition(".")[0]
+        match = _NAME.fullmatch(name)
+        return cls(match["sensor"], match["site"], match["season"]) if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +105,38 @@ def find(source: Path) -> tuple[list[Entry], list[Skipped]]:
         return _listed(manifest)
     if not source.is_dir():
         raise BadRecording(f"{source}: expected a folder or a manifest (.csv, .toml), got neither")
-    entries, skipped = [], []
-    for path in sorted(path for path in source.iterdir() if path.name.endswith(_TABLES)):
-        if match := _NAME.fullmatch(path.name):
-            entries.append(Entry(Place(match["sensor"], match["site"], match["season"]), (path,)))
-        else:
-            reason = f"{path.name}: expected a name such as 5A2D_T-W.csv; rename it or list it in a manifest"
-            skipped.append(Skipped(path.name, reason))
-    return sorted(entries, key=lambda entry: entry.place), skipped
+    found: dict[Place, Entry] = {}
+    skipped = []
+    for path in sorted(path for path in source.iterdir() if path.is_file()):
+        try:
+            if place := _named(path):
+                _require_alone(path, found.get(place))
+                found[place] = Entry(place, (path,))
+        except BadRecording as error:
+            shown = path.name.encode(errors="backslashreplace").decode()
+            skipped.append(Skipped(shown, f"{shown}: {error}"))
+    return [found[place] for place in sorted(found)], skipped
+
+
+def _named(path: Path) -> Place | None:
+    """The place that a file's name gives; None if the file has nothing to do with recordings."""
+    place = Place.parse(path.name)
+    if not path.name.lower().endswith(TABLES):
+        if place or Place.parse(path.stem):
+            raise BadRecording(f"expected a table ({', '.join(TABLES)}), got {path.suffix or 'no ending'}")
+        return None
+    if place is None:
+        raise BadRecording("expected a name such as 5A2D_T-W.csv; rename it or list it in a manifest")
+    require_writable(place)
+    return place
+
+
+def _require_alone(path: Path, known: Entry | None) -> None:
+    if known:
+        raise BadRecording(
+            f"expected one file for {known.place}, got {known.paths[0].name} too; "
+            "remove one, or list both in a manifest"
+        )
 
 
 def collect(source: Path, test_share: float = 0.2, sensors: int | None = None) -> Collection:
@@ -120,7 +158,10 @@ def collect(source: Path, test_share: float = 0.2, sensors: int | None = None) -
 
 def _read(entry: Entry, test_share: float) -> Member:
     layout = Layout(entry.columns, entry.timezone)
-    dataset = load(entry.paths, entry.place.sensor, entry.unit, layout, reference=entry.reference)
+    try:
+        dataset = load(entry.paths, entry.place.sensor, entry.unit, layout, reference=entry.reference)
+    except (BadZipFile, LZMAError) as error:
+        raise BadRecording(f"{title(entry.paths)}: expected a whole archive, got {error}") from error
     require_trainable(dataset)
     train, test = split(dataset, test_share)
     require_trainable(train)

@@ -1,5 +1,6 @@
 """Finding recordings: by their names, by a manifest, and what is set aside."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ from model_export.tables import Layout
 from tests.recordings import FIRST_MS, saved, tidy
 
 
-@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "CSV", "csv.zip", "zip", "csv.xz", "CSV.GZ"])
 def test_a_name_says_sensor_site_and_season(tmp_path: Path, ending: str) -> None:
     path = saved(tidy(windows=80), tmp_path / f"5A2D_T-W.{ending}")
     assert find(tmp_path) == ([Entry(Place("5A2D", "T", "W"), (path,))], [])
+    assert len(collect(tmp_path).members) == 1
 
 
 def test_a_sensors_name_may_have_underscores_and_hyphens(tmp_path: Path) -> None:
@@ -30,6 +32,32 @@ def test_a_name_that_says_nothing_is_reported(tmp_path: Path) -> None:
     assert [one.reason for one in skipped] == [
         "notes.csv: expected a name such as 5A2D_T-W.csv; rename it or list it in a manifest"
     ]
+
+
+@pytest.mark.parametrize(("name", "ending"), [("5A2D_T-W.xlsx", ".xlsx"), ("5A2D_T-W", "no ending")])
+def test_a_recording_in_another_form_is_named(tmp_path: Path, name: str, ending: str) -> None:
+    (tmp_path / name).touch()
+    expected = f"{name}: expected a table (.csv, .parquet, .gz, .bz2, .zip, .xz), got {ending}"
+    assert find(tmp_path) == ([], [Skipped(name, expected)])
+
+
+def test_two_files_of_one_name_are_not_taken_together_without_a_word(tmp_path: Path) -> None:
+    for name in ("5A2D_T-W.csv", "5A2D_T-W.csv.gz"):
+        (tmp_path / name).touch()
+    entries, skipped = find(tmp_path)
+    assert entries == [Entry(Place("5A2D", "T", "W"), (tmp_path / "5A2D_T-W.csv",))]
+    assert [one.reason for one in skipped] == [
+        "5A2D_T-W.csv.gz: expected one file for 5A2D_T-W, got 5A2D_T-W.csv too; "
+        "remove one, or list both in a manifest"
+    ]
+
+
+def test_a_name_that_is_no_text_can_be_told(tmp_path: Path) -> None:
+    """As bytes of another encoding give it, and too long a one."""
+    (tmp_path / os.fsdecode(b"\xe5_T-W.csv")).touch()
+    (tmp_path / f"{'x' * 200}_T-W.csv").touch()
+    names = [one.name for one in find(tmp_path)[1]]
+    assert names == [f"{'x' * 200}_T-W.csv", "\\udce5_T-W.csv"]
 
 
 CSV = "path,sensor,site,season,unit,gas\njan.csv,dd1,kanpur,winter,ppb,O3\nfeb.csv,dd1,kanpur,winter,ppb,O3\n"
@@ -143,9 +171,13 @@ def test_one_unreadable_recording_is_set_aside_and_the_others_are_read(tmp_path:
     saved(tidy(windows=20), tmp_path / "5A2D_C-W.csv")
     saved(tidy(windows=100).drop(columns="reference"), tmp_path / "5A2D_B-W.csv")
     (tmp_path / "5A2D_G-W.csv.gz").write_bytes(b"\x1f\x8b not gzip at all")
+    (tmp_path / "5A2D_H-W.zip").write_bytes(b"not zip at all")
+    (tmp_path / "5A2D_I-W.csv.xz").write_bytes(b"not xz at all")
     collection = collect(tmp_path)
     assert [str(member.place) for member in collection.members] == ["5A2D_T-W"]
-    assert {one.name for one in collection.skipped} == {"5A2D_B-W", "5A2D_C-W", "5A2D_G-W"}
+    assert {one.name for one in collection.skipped} == {
+        f"5A2D_{dataset}" for dataset in ("B-W", "C-W", "G-W", "H-W", "I-W")
+    }
     assert all(one.reason.startswith(one.name) for one in collection.skipped)
 
 
