@@ -3,7 +3,8 @@
 import csv
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from lzma import LZMAError
 from pathlib import Path
@@ -97,6 +98,23 @@ class Collection:
     members: tuple[Member, ...]
     skipped: tuple[Skipped, ...]
 
+    @property
+    def sensors(self) -> tuple[str, ...]:
+        """The sensors that can be used, by name."""
+        return tuple(sorted({member.place.sensor for member in self.members}))
+
+    def of(self, sensors: Iterable[str]) -> "Collection":
+        """The recordings of some sensors."""
+        names = set(sensors)
+        return replace(self, members=tuple(one for one in self.members if one.place.sensor in names))
+
+    def busiest(self, count: int) -> tuple[str, ...]:
+        """The sensors with the most windows."""
+        windows = Counter[str]()
+        for member in self.members:
+            windows[member.place.sensor] += len(member.train) + len(member.test)
+        return tuple(sorted(windows, key=lambda name: (-windows[name], name))[:count])
+
 
 def find(source: Path) -> tuple[list[Entry], list[Skipped]]:
     """The recordings of a folder or a manifest, and the rows and files that say too little."""
@@ -139,17 +157,15 @@ def _require_alone(path: Path, known: Entry | None) -> None:
         )
 
 
-def collect(source: Path, test_share: float = 0.2, sensors: int | None = None) -> Collection:
-    """Read every recording, of the first few sensors if so asked; one that cannot be used is set aside."""
+def collect(source: Path, test_share: float = 0.2) -> Collection:
+    """Read every recording; one that cannot be used is set aside."""
     entries, skipped = find(source)
-    first = sorted({entry.place.sensor for entry in entries})[:sensors]
     members = []
     for entry in entries:
-        if entry.place.sensor in first:
-            try:
-                members.append(_read(entry, test_share))
-            except RespireError as error:
-                skipped.append(Skipped(str(entry.place), _OPTION.sub(r"a manifest's \1", str(error))))
+        try:
+            members.append(_read(entry, test_share))
+        except RespireError as error:
+            skipped.append(Skipped(str(entry.place), _OPTION.sub(r"a manifest's \1", str(error))))
     if not members:
         reasons = "".join(f"; {one.reason}" for one in skipped[:1])
         raise BadRecording(f"{source}: expected recordings such as 5A2D_T-W.csv, got none to use{reasons}")

@@ -36,7 +36,6 @@ class Settings:
     trials: int = 60
     seed: int = 0
     test_share: float = 0.2
-    sensors: int | None = None  # the first so many; None is all
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pic
 
 
 def _fault(found: Experiment, corrected: Experiment, respire: str) -> Iterator[Picture]:
-    sensors = sorted({member.place.sensor for member in corrected.collection.members})
+    sensors = _in_both(found, corrected)
     before, after = (_elsewhere(one.table, sensors) for one in (found, corrected))
     common = [name for name in found.methods if name in before.index and name in after.index]
     if common:
@@ -158,14 +158,22 @@ def _fault(found: Experiment, corrected: Experiment, respire: str) -> Iterator[P
         caption = "The same recordings and methods; only the fault was put right."
         figure = model_plots.before_after(before.loc[common], after.loc[common], title)
         yield Picture(figure, caption, "before-after")
-    for sensor in sensors[:1]:
+    there = {one.place for one in corrected.fits(respire)}
+    both = [one for one in found.fits(respire) if one.place in there]
+    if both:
+        longest = showcase.longest(both, both[0].place.sensor)
         pair = {
-            name: one.fit(respire, showcase.longest(one.collection.members, sensor))["details"]["weights"]
-            for name, one in ((f"{sensor}, before", found), (f"{sensor}, after", corrected))
+            f"{longest.place}, {when}": one.fit(respire, longest)["details"]["weights"]
+            for when, one in (("before", found), ("after", corrected))
         }
         title, caption = "Weights before and after", "The same sensor and recording."
-        unit = corrected.collection.members[0].train.unit
-        yield Picture(model_plots.weight_curves(pair, unit, title), caption, "weights-before-after")
+        yield Picture(
+            model_plots.weight_curves(pair, longest.train.unit, title), caption, "weights-before-after"
+        )
+
+
+def _in_both(found: Experiment, corrected: Experiment) -> list[str]:
+    return [name for name in corrected.collection.sensors if name in found.collection.sensors]
 
 
 def _elsewhere(table: pd.DataFrame, sensors: list[str]) -> "pd.Series[float]":
@@ -177,7 +185,7 @@ def _elsewhere(table: pd.DataFrame, sensors: list[str]) -> "pd.Series[float]":
 def _suspects(found: Experiment, respire: str, corrected: Experiment | None) -> set[str]:
     """The sensors that were put right, if any were; else those whose models serve nobody."""
     if corrected:
-        return {member.place.sensor for member in corrected.collection.members}
+        return set(_in_both(found, corrected))
     return showcase.suspects(found.table, respire)
 
 

@@ -185,3 +185,12 @@ def test_nothing_to_use_is_an_error_that_says_why(tmp_path: Path) -> None:
     (tmp_path / "5A2D_T-W.csv").write_text("")
     with pytest.raises(BadRecording, match=r"got none to use; 5A2D_T-W.csv: expected a header and rows"):
         collect(tmp_path)
+
+
+def test_the_busiest_sensors_have_the_most_windows_in_all(tmp_path: Path) -> None:
+    """B has the longest recording, C the most windows, A comes first by name only."""
+    for name, windows in (("A_T-W", 100), ("B_T-W", 180), ("C_T-W", 120), ("C_T-S", 120)):
+        saved(tidy(windows=windows), tmp_path / f"{name}.csv")
+    collection = collect(tmp_path)
+    assert collection.busiest(2) == ("C", "B")
+    assert [str(one.place) for one in collection.of(["C"]).members] == ["C_T-S", "C_T-W"]

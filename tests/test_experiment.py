@@ -331,6 +331,44 @@ def test_one_unreadable_recording_is_told_and_the_rest_is_run(
     assert "skipped 5A2D_C-W: 5A2D_C-W.parquet: expected Parquet" in said.err
 
 
+def test_corrected_data_need_not_be_those_that_were_run(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sensor that is in one of them only, a recording that cannot be read: told, and no more."""
+    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
+        (tmp_path / name).write_bytes((colocation / name).read_bytes())
+    (tmp_path / "corrected").mkdir()
+    for name in ("5092_T-W.csv", "5092_T-S.csv", "5A2D_T-W.csv", "5A2D_C-S.csv"):
+        (tmp_path / "corrected" / name).write_bytes((colocation / name.replace("5092", "5CB6")).read_bytes())
+    (tmp_path / "corrected" / "5A2D_C-W.csv").write_text("")
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR,RESPIRE"]
+    assert main([*line, "--trials", "2"]) == 0
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert (told["corrected"], [one["name"] for one in told["skipped"]]) == (True, ["corrected: 5A2D_C-W"])
+    assert "skipped corrected: 5A2D_C-W: 5A2D_C-W.csv: expected a header and rows" in said.err
+    assert "corrected: 5A2D_C-W" in Path(told["report"]).read_text()
+    assert (tmp_path / "out" / "figures" / "weights-before-after.png").exists()
+
+
+def test_corrected_data_of_which_none_can_be_used_are_told(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that were found by themselves; those that were asked for are an error before any work."""
+    (tmp_path / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    (tmp_path / "corrected").mkdir()
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR"]
+    assert main([*line, "--corrected", str(tmp_path / "corrected")]) == 1
+    assert not (tmp_path / "out").exists()
+    capsys.readouterr()
+    assert main(line) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["corrected"], [one["name"] for one in told["skipped"]]) == (
+        False,
+        ["corrected: all recordings"],
+    )
+
+
 def test_an_unknown_method_is_an_error_before_any_work(
     colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
