@@ -21,7 +21,7 @@ def sections(found: Experiment, corrected: Experiment | None) -> list[Section]:
         suspects = _suspects(found, respire, corrected)
         parts += [
             Section("Is it chance?", _CHANCE, list(_tests(found, respire))),
-            Section("Shifted references and outliers", _SHIFTS, list(_cases(found, respire))),
+            Section("Shifted references and outliers", _SHIFTS, list(_cases(found, respire, suspects))),
             Section("One sensor in another's place", _SENSORS, list(_sensors(found, respire, suspects))),
             Section("Inside the models", _INSIDE, list(_models(found, respire, suspects))),
         ]
@@ -81,8 +81,8 @@ def _tests(found: Experiment, respire: str) -> Iterator[Picture]:
         yield Picture(board_plots.differences(tests, respire, title), caption, "t-tests")
 
 
-def _cases(found: Experiment, respire: str) -> Iterator[Picture]:
-    moved = [case for kind in ("XX", "XS") if (case := showcase.shifted(found, respire, kind))]
+def _cases(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Picture]:
+    moved = [case for kind in ("XX", "XS") if (case := showcase.shifted(found, respire, kind, suspects))]
     if moved:
         title = "A shifted reference, and what an adapter does"
         caption = (
@@ -90,7 +90,7 @@ def _cases(found: Experiment, respire: str) -> Iterator[Picture]:
             "but are off by a zero or a gain."
         )
         yield Picture(case_plots.series(moved, title), caption, "series")
-    spoilt = showcase.spoilt(found, respire)
+    spoilt = showcase.spoilt(found, respire, suspects)
     if spoilt:
         caption = "The transfers where few windows cost most. At the dotted line 5 % are left out."
         title = "Few outliers cost much R²"
