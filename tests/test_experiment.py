@@ -331,6 +331,17 @@ def test_one_unreadable_recording_is_told_and_the_rest_is_run(
     assert "skipped 5A2D_C-W: 5A2D_C-W.parquet: expected Parquet" in said.err
 
 
+def test_sensors_that_each_stood_once_have_a_report_without_tests(colocation: Path, tmp_path: Path) -> None:
+    """No sensor moved, so there is nothing to test methods on."""
+    for name in ("5A2D_T-W.csv", "5CB6_C-S.csv"):
+        (tmp_path / name).write_bytes((colocation / name).read_bytes())
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR,RESPIRE"]
+    assert main([*line, "--trials", "2"]) == 0
+    names = {path.stem for path in (tmp_path / "out" / "figures").iterdir()}
+    assert "wins-sensors" in names
+    assert not names & {"t-tests", "datasets-with-adapter", "series"}
+
+
 def test_corrected_data_need_not_be_those_that_were_run(
     colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
