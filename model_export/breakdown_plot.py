@@ -16,7 +16,10 @@ TITLES = {"projection": "the theorem's step", "ridge": "RESPIRE's step (ridge)"}
 
 @rc_context(STYLE)
 def breakdown(points: Sequence[Point], found: Sequence[Limit], title: str) -> Figure:
-    """Above: how far off for the largest N. Below: how many corruptions are survived, beside √N."""
+    """Above: how far off for the largest N. Below: how many corruptions are survived, beside √N.
+
+    A hollow mark was not broken by the most that was tried, so its breakdown point lies above.
+    """
     figure = blank(5.6, title)
     steps = list(dict.fromkeys(point.step for point in points))
     panels = figure.subplots(2, len(steps), sharey="row", squeeze=False)
@@ -54,6 +57,11 @@ def _limits(axes: Axes, found: Sequence[Limit]) -> None:
             color=colour,
             label=adversary,
         )
+        beyond = [row for row in rows if row.censored]
+        axes.plot(
+            [row.n for row in beyond], [row.k for row in beyond], marker, ms=4, color=colour, mfc="white"
+        )
+    axes.plot([], [], "o", ms=4, color=INK, mfc="white", label="not broken by the most tried")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes], rotation=90)
