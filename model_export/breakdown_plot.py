@@ -28,7 +28,7 @@ def breakdown(points: Sequence[Point], found: Sequence[Limit], title: str) -> Fi
         _limits(below, [limit for limit in found if limit.step == step])
         above.set_title(TITLES[step], fontsize=8.5, loc="left")
     panels[0, 0].set_ylabel("error (standard deviations)")
-    panels[1, 0].set_ylabel("corruptions survived k")
+    panels[1, 0].set_ylabel("corruptions survived k\n(hollow: or more)")
     legend_below(figure, panels[1, 0])
     return figure
 
@@ -61,7 +61,6 @@ def _limits(axes: Axes, found: Sequence[Limit]) -> None:
         axes.plot(
             [row.n for row in beyond], [row.k for row in beyond], marker, ms=4, color=colour, mfc="white"
         )
-    axes.plot([], [], "o", ms=4, color=INK, mfc="white", label="not broken by the most tried")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes], rotation=90)
