@@ -181,7 +181,7 @@ def _in_parallel(
         for future in as_completed(futures):
             task, cost = futures[future]
             error = future.exception()
-            if isinstance(error, BrokenProcessPool):
+            if _broken(future):
                 raise RespireError(_killed(futures, jobs)) from error
             if error:
                 failed.append(Skipped(str(task), _reason(error)))
@@ -199,12 +199,16 @@ def _in_parallel(
 
 def _killed(futures: Mapping[Future[None], tuple[Task, float]], jobs: int) -> str:
     """Tasks are begun in their order, so the first that have no result were running."""
-    left = [task for future, (task, _) in futures.items() if not future.done() or future.exception()]
+    left = [task for future, (task, _) in futures.items() if not future.done() or _broken(future)]
     return (
         f"a process of the experiment was killed, while fitting {', '.join(map(str, left[:jobs]))}; what was "
         "fitted is kept, so give the same line again, with fewer --jobs if memory is short, or without the "
         "method (--methods)"
     )
+
+
+def _broken(future: Future[None]) -> bool:
+    return isinstance(future.exception(), BrokenProcessPool)
 
 
 def _reason(error: BaseException) -> str:

@@ -1,6 +1,6 @@
 """The experiment's page: leader boards first, then where, why, and what the models look like inside."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pandas as pd
 
@@ -152,16 +152,17 @@ def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pic
 
 
 def _fault(found: Experiment, corrected: Experiment, respire: str) -> Iterator[Picture]:
-    sensors = _in_both(found, corrected)
-    before, after = (_elsewhere(one.table, sensors) for one in (found, corrected))
+    there = {one.place for one in corrected.collection.members}
+    places = [one.place for one in found.collection.members if one.place in there]
+    before, after = (_elsewhere(one.table, map(str, places)) for one in (found, corrected))
     common = [name for name in found.methods if name in before.index and name in after.index]
     if common:
-        title = f"{', '.join(sensors)} before and after the correction"
+        title = f"{', '.join(_in_both(found, corrected))} before and after the correction"
         caption = "The same recordings and methods; only the fault was put right."
         figure = model_plots.before_after(before.loc[common], after.loc[common], title)
         yield Picture(figure, caption, "before-after")
-    there = {one.place for one in corrected.fits(respire)}
-    both = [one for one in found.fits(respire) if one.place in there]
+    again = {one.place for one in corrected.fits(respire)}
+    both = [one for one in found.fits(respire) if one.place in again]
     if both:
         longest = showcase.longest(both, both[0].place.sensor)
         pair = {
@@ -178,16 +179,18 @@ def _in_both(found: Experiment, corrected: Experiment) -> list[str]:
     return [name for name in corrected.collection.sensors if name in found.collection.sensors]
 
 
-def _elsewhere(table: pd.DataFrame, sensors: list[str]) -> "pd.Series[float]":
-    """The median R² over the transfers of some sensors, with adapter."""
-    moved = table["kind"].isin(TRANSFERS) & (table["scenario"] == "S2") & table["sensor"].isin(sensors)
-    return table[moved].groupby("method")["r2"].median()
+def _elsewhere(table: pd.DataFrame, places: Iterable[str]) -> "pd.Series[float]":
+    """The median R² over the transfers from some places to others of them, with adapter."""
+    names = list(places)
+    moved = table[table["kind"].isin(TRANSFERS) & (table["scenario"] == "S2")]
+    source, target = (moved["sensor"] + "_" + moved[column] for column in ("dataset", "target_dataset"))
+    return moved[source.isin(names) & target.isin(names)].groupby("method")["r2"].median()
 
 
 def _suspects(found: Experiment, respire: str, corrected: Experiment | None) -> set[str]:
     """The sensors that were put right, if any were; else those whose models serve nobody."""
-    if corrected:
-        return set(_in_both(found, corrected))
+    if corrected and (both := _in_both(found, corrected)):
+        return set(both)
     return showcase.suspects(found.table, respire)
 
 

@@ -359,7 +359,9 @@ def test_corrected_data_need_not_be_those_that_were_run(
     assert (told["corrected"], [one["name"] for one in told["skipped"]]) == (True, ["corrected: 5A2D_C-W"])
     assert "skipped corrected: 5A2D_C-W: 5A2D_C-W.csv: expected a header and rows" in said.err
     assert "corrected: 5A2D_C-W" in Path(told["report"]).read_text()
-    assert (tmp_path / "out" / "figures" / "weights-before-after.png").exists()
+    names = {path.stem for path in (tmp_path / "out" / "figures").iterdir()}
+    assert "weights-before-after" in names, "of 5A2D_T-W"
+    assert "before-after" not in names, "no transfer was made in both"
 
 
 def test_corrected_data_of_which_none_can_be_used_are_told(
