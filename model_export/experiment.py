@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,9 +9,8 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from time import perf_counter
 
 import numpy as np
@@ -82,9 +80,8 @@ def evaluate(
     missing = [task for task in _tasks(methods, collection.members) if not ledger.has(task)]
     for task in filter(ledger.damaged, missing):
         say(f"{ledger.path(task)}: expected a whole fit, got a damaged one; it is fitted again")
-    with _handed_over(collection.members) as members:
-        work = partial(_fit, members, settings, ledger)
-        failed = _in_parallel(work, _costly_first(missing, collection.members), jobs, progress)
+    work = partial(fit_one, collection.members, settings, ledger)
+    failed = _in_parallel(work, _costly_first(missing, collection.members), jobs, progress)
     kept = _kept(ledger, methods, collection.members)
     if not kept:
         raise RespireError(f"{out}: expected at least one fit, got none; {failed[0].reason}")
@@ -105,25 +102,6 @@ def _kept(ledger: Ledger, methods: Sequence[str], members: Sequence[Member]) -> 
     done = [task for task in _tasks(METHODS, members) if ledger.has(task)]
     whole = [name for name in METHODS if sum(task.method == name for task in done) == len(members)]
     return [task for task in done if task.method in (*methods, *whole)]
-
-
-@contextmanager
-def _handed_over(members: Sequence[Member]) -> Iterator[Path]:
-    """The recordings in a file: each worker reads them once, instead of being sent them with every task."""
-    with NamedTemporaryFile(suffix=".members") as file:
-        pickle.dump(members, file)
-        file.flush()
-        yield Path(file.name)
-
-
-@cache
-def _taken(handed_over: Path) -> Sequence[Member]:
-    members: Sequence[Member] = pickle.loads(handed_over.read_bytes())  # noqa: S301 - our own, of this run
-    return members
-
-
-def _fit(handed_over: Path, settings: Settings, ledger: Ledger, task: Task) -> None:
-    fit_one(_taken(handed_over), settings, ledger, task)
 
 
 def fit_one(members: Sequence[Member], settings: Settings, ledger: Ledger, task: Task) -> None:
@@ -219,6 +197,9 @@ def _reason(error: BaseException) -> str:
 @contextmanager
 def _deaf() -> Iterator[None]:
     """Ignore Ctrl-C for a moment; processes started in it do so all their life, as it is ours to answer."""
+    if threading.current_thread() is not threading.main_thread():  # which alone hears it
+        yield
+        return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
