@@ -6,16 +6,15 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from lzma import LZMAError
 from pathlib import Path
 from typing import Any, cast, get_args
-from zipfile import BadZipFile
 
 from edge_agent.errors import BadRecording, RespireError
 from edge_agent.messages import is_sensor
+from model_export import column_names
 from model_export.averaging import Stamp
 from model_export.dataset import Dataset, load, require_trainable, split
-from model_export.tables import Layout, title
+from model_export.tables import Layout
 
 MANIFESTS = ("manifest.csv", "manifest.toml")
 COLUMNS = ("path", "sensor", "site", "season")
@@ -174,10 +173,7 @@ def collect(source: Path, test_share: float = 0.2) -> Collection:
 
 def _read(entry: Entry, test_share: float) -> Member:
     layout = Layout(entry.columns, entry.timezone)
-    try:
-        dataset = load(entry.paths, entry.place.sensor, entry.unit, layout, reference=entry.reference)
-    except (BadZipFile, LZMAError) as error:
-        raise BadRecording(f"{title(entry.paths)}: expected a whole archive, got {error}") from error
+    dataset = load(entry.paths, entry.place.sensor, entry.unit, layout, reference=entry.reference)
     require_trainable(dataset)
     train, test = split(dataset, test_share)
     require_trainable(train)
@@ -226,11 +222,10 @@ def _entry(manifest: Path, row: Mapping[str, Any]) -> Entry:
 
 
 def _columns(text: str) -> dict[str, str]:
-    """{"op1": "co_we"} from op1=co_we,… as `fit --columns` takes it."""
-    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
-    if any(not ours.strip() or not theirs.strip() for ours, _, theirs in pairs):
-        raise BadRecording(f"columns: expected op1=co_we,op2=co_ae,… got {text!r:.80}")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+    try:
+        return column_names.parse(text)
+    except ValueError as error:
+        raise BadRecording(f"columns: {error}") from error
 
 
 def _stamp(text: str) -> Stamp:

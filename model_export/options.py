@@ -5,19 +5,17 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from model_export import column_names
+
 Kernel = Literal["matern12", "matern32", "matern52", "rbf"]
 Reference = Literal["auto", "average", "start", "end"]
 
 
 def _columns(text: str) -> dict[str, str]:
-    """{"op1": "co_we"} from op1=co_we,…"""
-    pairs = [pair.partition("=") for pair in text.split(",") if pair]
-    if any(not ours.strip() or not theirs.strip() for ours, _, theirs in pairs):
-        raise typer.BadParameter(f"expected op1=co_we,op2=co_ae,… got {text!r}")
-    columns = {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
-    if len(columns) < len(pairs) or len({*columns.values()}) < len(pairs):
-        raise typer.BadParameter(f"expected each name once, got {text!r}")
-    return columns
+    try:
+        return column_names.parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def _size(text: str) -> int:

@@ -1,14 +1,16 @@
 """CSV and Parquet files as tables, and one clear line for each way in which a file is neither."""
 
 import zlib
+from lzma import LZMAError
 from pathlib import Path
+from zipfile import BadZipFile
 
 import pandas as pd
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from edge_agent.errors import BadRecording
 
-_UNREADABLE = (OSError, ValueError, EOFError, zlib.error, pa.ArrowException)
+_UNREADABLE = (OSError, ValueError, EOFError, zlib.error, LZMAError, BadZipFile, pa.ArrowException)
 _SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
