@@ -21,12 +21,14 @@ def swapped(sound: Recording) -> Recording:
     return replace(sound, series={**sound.series, "op1": op2, "op2": op1})
 
 
-def stuck(sound: Recording, column: str, hours: float = 6.0) -> Recording:
-    """The column repeats a value for some hours in the middle."""
+def stuck(sound: Recording, column: str, hours: float = 6.0, times: int = 1) -> Recording:
+    """The column repeats a value for some hours, that many times; once is in the middle."""
     series = sound.series[column]
-    values, middle = series.values.copy(), series.at_ms[len(series.at_ms) // 2]
-    during = (series.at_ms >= middle) & (series.at_ms < middle + hours * 60 * MINUTE_MS)
-    values[during] = values[during][0]
+    values = series.values.copy()
+    for time in range(times):
+        start = series.at_ms[(2 * time + 1) * len(series.at_ms) // (2 * times)]
+        during = (series.at_ms >= start) & (series.at_ms < start + hours * 60 * MINUTE_MS)
+        values[during] = values[during][0]
     return _with(sound, column, Series(series.at_ms, values))
 
 

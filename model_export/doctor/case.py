@@ -7,7 +7,7 @@ from pathlib import Path
 
 from model_export.averaging import Stamp
 from model_export.dataset import Dataset, windows
-from model_export.doctor import clock
+from model_export.doctor import clock, stuck
 from model_export.doctor.lag import Scan, scan
 from model_export.doctor.minutes import on_minutes
 from model_export.tables import Layout, Recording, read
@@ -37,11 +37,12 @@ def open_case(
 
 
 def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
-    """The case of a recording that is read already."""
-    found = scan(on_minutes(recording, stamp))
+    """The case of a recording that is read already; what stood still does not take part in it."""
+    moving = stuck.without(recording)
+    found = scan(on_minutes(moving, stamp))
     minutes = clock.offset(found)
-    moved = clock.moved(recording, minutes)
-    return Case(recording.sensor, dataset, recording, found, minutes, windows(moved, "", stamp))
+    means = windows(clock.moved(moving, minutes), "", stamp)
+    return Case(recording.sensor, dataset, recording, found, minutes, means)
 
 
 def identity(path: Path) -> tuple[str, str]:

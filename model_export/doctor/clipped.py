@@ -11,11 +11,12 @@ import numpy as np
 from scipy.stats import binom
 
 from model_export.doctor.finding import Finding
-from model_export.doctor.stuck import runs
+from model_export.doctor.runs import runs
 from model_export.tables import Recording, Series
 
 Side = Literal["highest", "lowest"]
 
+SIDES: tuple[Side, ...] = ("highest", "lowest")
 RARE = 1e-6
 LEVELS = 5  # next to the extreme
 VISITS = 3  # separate times at the extreme; one long one is a stuck column
@@ -34,14 +35,19 @@ def pile(series: Series, side: Side) -> tuple[float, int, int, float]:
     return extreme, here, visits, float(binom.sf(here - 1, here + near, 0.5))
 
 
+def rails(series: Series) -> list[float]:
+    """The values at which a column is cut off."""
+    piles = [pile(series, side) for side in SIDES]
+    return [extreme for extreme, _, visits, chance in piles if _plain(visits, chance)]
+
+
 def examine(recording: Recording, sensor: str, dataset: str) -> list[Finding]:
     """A finding for each column that piles up at an end."""
     findings = []
-    sides: tuple[Side, ...] = ("highest", "lowest")
     for column, series in recording.series.items():
-        for side in sides:
+        for side in SIDES:
             extreme, here, visits, chance = pile(series, side)
-            if visits >= VISITS and chance <= RARE:
+            if _plain(visits, chance):
                 evidence = {
                     "column": column,
                     "side": side,
@@ -53,6 +59,10 @@ def examine(recording: Recording, sensor: str, dataset: str) -> list[Finding]:
                 }
                 findings.append(_finding(sensor, dataset, column, evidence))
     return findings
+
+
+def _plain(visits: int, chance: float) -> bool:
+    return visits >= VISITS and chance <= RARE
 
 
 def _finding(sensor: str, dataset: str, column: str, evidence: Mapping[str, Any]) -> Finding:
