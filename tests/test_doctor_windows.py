@@ -63,13 +63,35 @@ def test_outliers_are_counted_and_the_worst_are_named() -> None:
     sound = dataset()
     where = np.arange(50, 950, 75)
     target = sound.target.copy()
-    target[where] += np.linspace(1.0, 2.0, len(where))
+    target[where] += np.linspace(0.3, 0.6, len(where))
     (finding,) = outliers.examine(spoilt := replace(sound, target=target), smooth(spoilt), *HERE)
     assert (finding.code, finding.severity) == ("outliers", "info")
     assert finding.evidence["windows"] == len(where)
     worst = [one["start"] for one in finding.evidence["worst"]]
     starts = spoilt.start_ms[where[::-1][:10]]
     assert sorted(worst) == sorted(f"{np.datetime64(int(start), 'ms')}"[:19] + "Z" for start in starts)
+
+
+def test_hours_that_the_law_does_not_fit_are_no_outliers() -> None:
+    """Misfit has a memory; outliers are alone."""
+    sound = dataset()
+    target = sound.target.copy()
+    for start in range(40, 900, 60):
+        target[start : start + 3] += [0.7, 1.0, 0.7]
+    spoilt = replace(sound, target=target)
+    assert outliers.examine(spoilt, smooth(spoilt), *HERE) == []
+
+
+@pytest.mark.parametrize(("share", "severity"), [(0.01, "info"), (0.04, "warning")])
+def test_outliers_matter_where_plain_least_squares_would_follow_them(share: float, severity: str) -> None:
+    """Few are good to know, many of one sign move a fit that is not robust."""
+    sound = dataset()
+    where = np.random.default_rng(0).permutation(len(sound))[: int(share * len(sound))]
+    target = sound.target.copy()
+    target[where] += 0.4
+    (finding,) = outliers.examine(spoilt := replace(sound, target=target), smooth(spoilt), *HERE)
+    assert finding.severity == severity
+    assert (finding.evidence["plain_fit_off_by"] > 1.0) == (severity == "warning")
 
 
 def ramp(sound: Dataset, change: float) -> Dataset:
