@@ -107,7 +107,7 @@ def step(sound: Dataset, change: float, share: float) -> Dataset:
 def test_drift_is_found_with_its_size_and_sign(change: float) -> None:
     spoilt = ramp(dataset(), change)
     (finding,) = trend.examine(spoilt, smooth(spoilt), *HERE)
-    assert finding.code == "drift"
+    assert (finding.code, finding.evidence["shape"]) == ("drift", "ramp")
     assert finding.evidence["change"] == pytest.approx(change, rel=0.15)
     assert finding.evidence["explained"] > finding.evidence["explained_by_chance"]
 
@@ -116,10 +116,23 @@ def test_drift_is_found_with_its_size_and_sign(change: float) -> None:
 def test_a_step_of_the_reference_is_found_with_its_moment(share: float) -> None:
     spoilt = step(dataset(), 0.2, share)
     (finding,) = trend.examine(spoilt, smooth(spoilt), *HERE)
-    assert finding.code == "reference_zero_shift"
+    assert (finding.code, finding.evidence["shape"]) == ("reference_zero_shift", "step")
     assert finding.evidence["change"] == pytest.approx(0.2, rel=0.15)
     at = np.datetime64(finding.evidence["at"].rstrip("Z")).astype("datetime64[ms]").astype(int)
     assert abs(at - spoilt.start_ms[int(share * len(spoilt))]) < 12 * 3_600_000
+
+
+def test_what_may_be_a_ramp_or_a_step_is_told_as_both() -> None:
+    """Half-way between the two, the same event must not get one name or the other by luck."""
+    sound = dataset()
+    along = np.clip(np.linspace(-0.95, 1.95, len(sound)), 0.0, 1.0)
+    spoilt = replace(sound, target=sound.target + 0.1 * along)
+    (finding,) = trend.examine(spoilt, smooth(spoilt), *HERE)
+    assert (finding.code, finding.evidence["shape"]) == ("drift", "unclear")
+    assert finding.evidence["ramp"]["change"] == pytest.approx(0.14, rel=0.25)
+    assert finding.evidence["step"]["change"] == pytest.approx(0.08, rel=0.25)
+    assert finding.evidence["step"]["at"] in finding.summary
+    assert "cannot be told" in finding.summary
 
 
 def test_four_days_are_too_few_for_a_trend() -> None:
