@@ -39,6 +39,15 @@ def clipped(sound: Recording, column: str, share: float = 0.02) -> Recording:
     return _with(sound, column, Series(series.at_ms, np.minimum(series.values, ceiling)))
 
 
+def dead(sound: Recording, *columns: str, millivolts: float = 0.0, seed: int = 0) -> Recording:
+    """The columns show the noise of their amplifier alone."""
+    for place, column in enumerate(columns):
+        series = sound.series[column]
+        noise = np.random.default_rng([seed, place]).normal(millivolts, 0.5, len(series.values))
+        sound = _with(sound, column, Series(series.at_ms, noise))
+    return sound
+
+
 def drifting(sound: Recording, change: float) -> Recording:
     """The reference moves away by `change` from first to last."""
     series = sound.series[REFERENCE]
