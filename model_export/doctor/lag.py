@@ -90,7 +90,7 @@ def scan(minutes: Minutes, furthest: int = FURTHEST, seed: int = 0) -> Scan | No
 
 def slopes(moments: Moments) -> Array:
     """The reference regressed on all channels together, (resamples, lags, d)."""
-    size = np.trace(moments.channels, axis1=-2, axis2=-1)[..., None, None]
+    size = np.diagonal(moments.channels, axis1=-2, axis2=-1)[..., None]
     ridge = np.where(size > 0.0, _JITTER * size, 1.0) * np.eye(moments.shared.shape[-1])
     return np.asarray(np.linalg.solve(moments.channels + ridge, moments.shared[..., None])[..., 0])
 
