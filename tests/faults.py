@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from edge_agent.kernel import Array
 from model_export.tables import REFERENCE, Recording, Series
 
 MINUTE_MS = 60_000
@@ -13,6 +15,21 @@ def late(sound: Recording, minutes: int) -> Recording:
     """The reference stamped so many minutes too early, so that its stamps must be moved as many later."""
     series = sound.series[REFERENCE]
     return _with(sound, REFERENCE, Series(series.at_ms - minutes * MINUTE_MS, series.values))
+
+
+def late_from(sound: Recording, minutes: int, share: float = 0.5) -> Recording:
+    """The same from some share of the reference's values on: its clock was set on the way."""
+    series = sound.series[REFERENCE]
+    after = np.arange(len(series.at_ms)) >= share * len(series.at_ms)
+    return _with(sound, REFERENCE, _sorted(series.at_ms - minutes * MINUTE_MS * after, series.values))
+
+
+def running(sound: Recording, minutes: float) -> Recording:
+    """The reference's clock loses so many minutes from first to last."""
+    series = sound.series[REFERENCE]
+    along = (series.at_ms - series.at_ms[0]) / np.ptp(series.at_ms)
+    lost = np.rint(minutes * along).astype(np.int64)
+    return _with(sound, REFERENCE, _sorted(series.at_ms - lost * MINUTE_MS, series.values))
 
 
 def swapped(sound: Recording) -> Recording:
@@ -64,3 +81,9 @@ def shifted(sound: Recording, change: float) -> Recording:
 
 def _with(sound: Recording, column: str, series: Series) -> Recording:
     return replace(sound, series={**sound.series, column: series})
+
+
+def _sorted(at_ms: NDArray[np.int64], values: Array) -> Series:
+    """In the order of time, each time once."""
+    times, places = np.unique(at_ms, return_index=True)
+    return Series(times, values[places])

@@ -24,7 +24,8 @@ class Case:
     dataset: str
     recording: Recording  # as delivered
     scan: Scan | None
-    minutes: int  # by which the reference had to be moved later
+    halves: tuple[Scan | None, Scan | None]  # the same of its first and second half
+    minutes: int  # by which the reference had to be moved later; 0 if no one number puts it right
     windows: Dataset
 
 
@@ -39,10 +40,11 @@ def open_case(
 def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
     """The case of a recording that is read already; what stood still does not take part in it."""
     moving = stuck.without(recording)
-    found = scan(on_minutes(moving, stamp))
-    minutes = clock.offset(found)
+    whole = on_minutes(moving, stamp)
+    found, halves = scan(whole), (scan(whole.halves()[0]), scan(whole.halves()[1]))
+    minutes = 0 if clock.changed(halves) else clock.offset(found)
     means = windows(clock.moved(moving, minutes), "", stamp)
-    return Case(recording.sensor, dataset, recording, found, minutes, means)
+    return Case(recording.sensor, dataset, recording, found, halves, minutes, means)
 
 
 def identity(path: Path) -> tuple[str, str]:

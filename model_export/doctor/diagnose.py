@@ -68,7 +68,7 @@ def examine(case: Case) -> list[Finding]:
     names, windows = (case.sensor, case.dataset), case.windows
     silent = dead.examine(windows, *names)
     findings = [
-        *clock.examine(case.scan, *names),
+        *(clock.examine_halves(case.halves, *names) or clock.examine(case.scan, *names)),
         *([] if silent else electrodes.examine(case.scan, case.minutes, windows.channels, *names)),
         *silent,
         *stuck.examine(case.recording, *names),

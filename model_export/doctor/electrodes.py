@@ -27,7 +27,7 @@ def examine(
     """
     if scan is None or len(channels) != 2:
         return []
-    here = scan.at(minutes)
+    here = scan.moments[minutes]
     if not (here.variance > 0.0).all():
         return []
     answers, weights = _answers(here), _standard_slopes(here)

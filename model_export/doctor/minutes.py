@@ -29,6 +29,15 @@ class Minutes:
     temperature: Array  # (n,)
     reference: Array  # (n,)
 
+    def halves(self) -> tuple["Minutes", "Minutes"]:
+        """The first and the second half of the reference's values, with the channels beside them."""
+        there = np.flatnonzero(np.isfinite(self.reference))
+        middle = int(there[len(there) // 2]) if len(there) else 0
+        return self._part(slice(None, middle)), self._part(slice(middle, None))
+
+    def _part(self, part: slice) -> "Minutes":
+        return Minutes(self.every, self.channels[:, part], self.temperature[part], self.reference[part])
+
 
 def on_minutes(recording: Recording, stamp: Stamp = "auto") -> Minutes:
     """The recording with several values of one minute averaged, and long silences cut short."""

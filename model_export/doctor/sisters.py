@@ -101,7 +101,7 @@ def _explained(case: Case) -> tuple[float, float, float]:
     """R² of the reference on the fast part of the channels, with its interval."""
     if case.scan is None:
         return 0.0, 0.0, 0.0
-    values = explained(case.scan.at(case.minutes))[:, 0]
+    values = explained(case.scan.moments[case.minutes])[:, 0]
     return (float(values[0]), *interval(values, LEVEL))
 
 
