@@ -1,18 +1,17 @@
 """A recording made ready for examination: whose it is, its windows, and how the reference goes with it."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from model_export.averaging import Stamp
+from model_export.catalogue import _NAME
 from model_export.dataset import Dataset, windows
 from model_export.doctor import clock, stuck
 from model_export.doctor.lag import Scan, scan
 from model_export.doctor.minutes import on_minutes
 from model_export.tables import Layout, Recording, read
 
-_NAME = re.compile(r"(?P<sensor>[^_]+)_(?P<dataset>[A-Za-z0-9]+-[A-Za-z0-9]+)")
 _SUFFIXES = (".gz", ".bz2", ".zip", ".xz", ".csv", ".parquet")
 
 
@@ -48,7 +47,7 @@ def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
 
 
 def identity(path: Path) -> tuple[str, str]:
-    """The sensor and deployment that a file's name gives: SENSOR_SITE-SEASON, or else its stem for both.
+    """The sensor and deployment that a file's name gives, as the catalogue reads it, or else its stem for both.
 
     >>> identity(Path("co/5A2D_T-W.csv")), identity(Path("january.csv.gz"))
     (('5A2D', 'T-W'), ('january', 'january'))
@@ -56,8 +55,8 @@ def identity(path: Path) -> tuple[str, str]:
     stem = path.name
     while stem.endswith(_SUFFIXES):
         stem = stem.rpartition(".")[0]
-    match = _NAME.fullmatch(stem)
-    return (match["sensor"], match["dataset"]) if match else (stem, stem)
+    match = _NAME.fullmatch(f"{stem}.csv")
+    return (match["sensor"], f"{match['site']}-{match['season']}") if match else (stem, stem)
 
 
 def by_sensor(cases: Sequence[Case]) -> dict[str, list[Case]]:
