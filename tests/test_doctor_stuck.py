@@ -72,6 +72,13 @@ def test_a_clipped_column_is_named_with_its_rail(column: str) -> None:
     assert finding.evidence["share"] == pytest.approx(0.02, rel=0.01)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_clipped_reference_that_comes_every_quarter_of_an_hour_is_found(seed: int) -> None:
+    """Some twenty values are enough."""
+    spoilt = faults.clipped(colocation(days=10.0, seed=seed, air=seed, every=15), "reference")
+    assert [finding.evidence["column"] for finding in clipped.examine(spoilt, "5A2D", "T-W")] == ["reference"]
+
+
 def test_a_floor_is_found_like_a_ceiling() -> None:
     sound = colocation(days=5.0)
     op1 = sound.series["op1"]

@@ -47,7 +47,7 @@ def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
 
 
 def identity(path: Path) -> tuple[str, str]:
-    """The sensor and deployment that a file's name gives, as the catalogue reads it, or else its stem for both.
+    """The sensor and deployment that a file's name gives to the catalogue; otherwise its stem for both.
 
     >>> identity(Path("co/5A2D_T-W.csv")), identity(Path("january.csv.gz"))
     (('5A2D', 'T-W'), ('january', 'january'))

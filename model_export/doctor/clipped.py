@@ -1,7 +1,7 @@
 """Columns that hit a ceiling or a floor: values pile up at their extreme.
 
-Towards its extreme a column's values get rarer. The null is that the extreme is at most as common as the most
-common of the levels next to it, a fair coin between the two; an amplifier at its rail fails that plainly.
+Towards its extreme a column's values get rarer. The null is that the extreme is as common as the levels next
+to it are on the average, a fair die between them all; an amplifier at its rail fails that plainly.
 """
 
 from collections.abc import Mapping
@@ -29,10 +29,10 @@ def pile(series: Series, side: Side) -> tuple[float, int, int, float]:
     if side == "highest":
         levels, counts = levels[::-1], counts[::-1]
     extreme, here = float(levels[0]), int(counts[0])
-    near = int(counts[1 : 1 + LEVELS].max(initial=0))
+    near = counts[1 : 1 + LEVELS]
     found = runs(series)
     visits = int(np.sum(series.values[found.starts] == extreme))
-    return extreme, here, visits, float(binom.sf(here - 1, here + near, 0.5))
+    return extreme, here, visits, float(binom.sf(here - 1, here + near.sum(), 1.0 / (1 + len(near))))
 
 
 def rails(series: Series) -> list[float]:
