@@ -1,5 +1,7 @@
 """Columns that stand still or hit a rail."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,15 @@ def test_a_column_that_sticks_again_and_again_is_found_with_every_stretch(times:
     assert finding.evidence["share"] == pytest.approx(90.0 * times / 14_400)
     assert finding.severity == ("error" if times > 3 else "warning")
     assert f"{times} times" in finding.summary
+
+
+def test_a_column_that_sticks_while_values_are_lost_is_found() -> None:
+    """An hour and a half is that, however many of its minutes came."""
+    spoilt = faults.stuck(colocation(days=10.0), "op1", 1.5, times=30)
+    op1, there = spoilt.series["op1"], np.random.default_rng(0).random(14_400) < 0.6
+    gaps = replace(spoilt, series={**spoilt.series, "op1": Series(op1.at_ms[there], op1.values[there])})
+    (finding,) = stuck.examine(gaps, "5A2D", "T-W")
+    assert finding.evidence["stretches"] == 30
 
 
 def test_a_stuck_working_electrode_is_not_called_swapped() -> None:

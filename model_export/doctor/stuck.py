@@ -16,7 +16,6 @@ from scipy.optimize import brentq
 
 from edge_agent.messages import format_time
 from edge_agent.windows import MINUTE_MS
-from model_export.averaging import cadence_minutes
 from model_export.doctor.clipped import rails
 from model_export.doctor.finding import Finding
 from model_export.doctor.runs import runs
@@ -44,19 +43,20 @@ class Stretch:
 def stretches(series: Series) -> tuple[Stretch, ...]:
     """Every run that is too long to be chance, in the order of time; a rail that is hit is another fault."""
     found = runs(series)
-    chances = expected(found.lengths, _least(series))
-    rare = (found.lengths >= _least(series)) & (chances <= RARE)
-    rare &= ~np.isin(series.values[found.starts], rails(series))
+    minutes = (series.at_ms[found.starts + found.lengths - 1] - series.at_ms[found.starts]) / MINUTE_MS
+    long = (found.lengths >= LEAST_VALUES) & (minutes >= LEAST_MINUTES)
+    chances = expected(found.lengths, int(long.sum()))
+    rare = long & (chances <= RARE) & ~np.isin(series.values[found.starts], rails(series))
     return tuple(
         Stretch(int(found.starts[at]), int(found.lengths[at]), float(chances[at]))
         for at in np.flatnonzero(rare)
     )
 
 
-def expected(lengths: NDArray[np.intp], least: int) -> NDArray[np.float64]:
-    """How many runs as long as each, or longer, a column like this has; those of `least` may be the fault."""
+def expected(lengths: NDArray[np.intp], suspects: int) -> NDArray[np.float64]:
+    """How many runs as long as each, or longer, a column like this has; the longest are `suspects`."""
     ordered = np.sort(lengths)
-    aside = min(int(np.sum(lengths >= least)), max(FEWEST_ASIDE, int(ASIDE * len(lengths))))
+    aside = min(suspects, max(FEWEST_ASIDE, int(ASIDE * len(lengths))))
     others, seen_to = ordered[: len(ordered) - aside], ordered[len(ordered) - aside :][:1]
     if not len(others):
         return np.zeros(len(lengths))
@@ -107,11 +107,6 @@ def examine(recording: Recording, sensor: str, dataset: str) -> list[Finding]:
         for column, series in recording.series.items()
         if (found := stretches(series))
     ]
-
-
-def _least(series: Series) -> int:
-    """How many values last an hour."""
-    return max(LEAST_VALUES, LEAST_MINUTES // cadence_minutes(series) + 1)
 
 
 def _evidence(column: str, series: Series, found: Iterable[Stretch]) -> dict[str, Any]:
