@@ -11,6 +11,7 @@ from edge_agent.windows import MINUTE_MS
 from model_export.averaging import CAPTURE, Stamp, cadence_minutes
 from model_export.tables import REFERENCE, TEMPERATURE, Recording, Series
 
+DAY_MS = 1440 * MINUTE_MS
 SLOW_MINUTES = 240  # what changes over more than these belongs to the day and the weather
 CLIP = 5.0  # robust standard deviations; a spike keeps its place in time, not its weight
 SILENCE = 2 * 1440  # minutes; longer than any lag that is sought

@@ -15,6 +15,7 @@ from edge_agent.kernel import Array
 from edge_agent.messages import format_time
 from model_export.dataset import Dataset
 from model_export.doctor.finding import Finding
+from model_export.doctor.minutes import DAY_MS
 from model_export.doctor.smooth import Smooth, robust_spread
 
 SHUFFLES = 499
@@ -22,7 +23,6 @@ LEVEL = 0.99
 STEPS = 160  # moments tried
 EDGE = 0.1  # of the recording; a step needs something on both sides
 MATERIAL = 2.0  # spreads of the error in one window: less than that is lost in it
-DAY_MS = 86_400_000
 FEWEST_DAYS = 5
 
 
