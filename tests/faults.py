@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.kernel import Array
-from model_export.tables import REFERENCE, Recording, Series
+from model_export.tables import REFERENCE, TEMPERATURE, Recording, Series
 
 MINUTE_MS = 60_000
 
@@ -70,6 +70,29 @@ def drifting(sound: Recording, change: float) -> Recording:
     series = sound.series[REFERENCE]
     along = (series.at_ms - series.at_ms[0]) / np.ptp(series.at_ms)
     return _with(sound, REFERENCE, Series(series.at_ms, series.values + change * along))
+
+
+def losing(sound: Recording, share: float) -> Recording:
+    """The reference's span grows by `share` from first to last, or the sensor loses as much of its answer."""
+    series = sound.series[REFERENCE]
+    along = (series.at_ms - series.at_ms[0]) / np.ptp(series.at_ms)
+    return _with(sound, REFERENCE, Series(series.at_ms, series.values * (1.0 + share * along)))
+
+
+def first_days(sound: Recording, days: float) -> Recording:
+    """What was recorded in the first days."""
+    end = min(series.at_ms[0] for series in sound.series.values()) + days * 1440 * MINUTE_MS
+    kept = {name: one.at_ms < end for name, one in sound.series.items()}
+    series = {
+        name: Series(one.at_ms[kept[name]], one.values[kept[name]]) for name, one in sound.series.items()
+    }
+    return replace(sound, series=series)
+
+
+def indoors(sound: Recording, share: float = 0.2) -> Recording:
+    """Temperatures that keep so much of their way from 20 °C."""
+    series = sound.series[TEMPERATURE]
+    return _with(sound, TEMPERATURE, Series(series.at_ms, 20.0 + share * (series.values - 20.0)))
 
 
 def shifted(sound: Recording, change: float) -> Recording:
