@@ -33,8 +33,9 @@ def test_a_column_that_sticks_again_and_again_is_found_with_every_stretch(times:
 
 
 def test_a_column_that_sticks_while_values_are_lost_is_found() -> None:
-    """An hour and a half is that, however many of its minutes came."""
+    """An hour and a half is that, however many of its minutes came; a shorter one hides no other."""
     spoilt = faults.stuck(colocation(days=10.0), "op1", 1.5, times=30)
+    spoilt.series["op1"].values[100:140] = 200.0
     op1, there = spoilt.series["op1"], np.random.default_rng(0).random(14_400) < 0.6
     gaps = replace(spoilt, series={**spoilt.series, "op1": Series(op1.at_ms[there], op1.values[there])})
     (finding,) = stuck.examine(gaps, "5A2D", "T-W")

@@ -60,13 +60,12 @@ def expected(lengths: NDArray[np.intp], suspects: int) -> NDArray[np.float64]:
     others, seen_to = ordered[: len(ordered) - aside], ordered[len(ordered) - aside :][:1]
     if not len(others):
         return np.zeros(len(lengths))
-    count = min(max(FEWEST_TAIL, int(TAIL * len(others))), len(others) - 1)
-    base = int(others[-1 - count]) + 1
-    tail, below = others[others >= base], base - 0.5  # lengths are whole: half a value is the edge
-    reach = float(np.log(seen_to[0] / below)) if len(seen_to) else np.inf
-    index = _index(np.log(tail / below), reach)
-    total = max(len(tail), 1) / (1.0 - np.exp(-reach / index))
-    return np.asarray(total * np.maximum(lengths / below, 1.0) ** (-1.0 / index))
+    count = min(max(FEWEST_TAIL, int(TAIL * len(others))), len(others))
+    tail, base = others[-count:], float(others[-count])
+    reach = float(np.log(seen_to[0] / base)) if len(seen_to) else np.inf
+    index = _index(np.log(tail / base), reach)
+    total = count / (1.0 - np.exp(-max(reach, 1e-9) / index))
+    return np.asarray(total * np.maximum(lengths / base, 1.0) ** (-1.0 / index))
 
 
 def _index(logs: NDArray[np.float64], reach: float) -> float:
