@@ -135,6 +135,14 @@ def test_what_may_be_a_ramp_or_a_step_is_told_as_both() -> None:
     assert "cannot be told" in finding.summary
 
 
+@pytest.mark.parametrize("shape", ["ramp", "step"])
+def test_the_change_told_is_that_of_the_shape_named(shape: str) -> None:
+    """Also where the other explains a little more."""
+    found = trend.Trend(shape, trend.Change(0.3, 0.40), trend.Change(0.2, 0.41), 5, 0.2, 0.05)
+    assert found.change == (found.ramp if shape == "ramp" else found.step)
+    assert found.plain
+
+
 def test_four_days_are_too_few_for_a_trend() -> None:
     short = ramp(dataset(days=4.0), 0.5)
     assert trend.trend(short, smooth(short)) is None

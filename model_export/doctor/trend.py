@@ -46,9 +46,16 @@ class Trend:
     spread: float  # of the error that remains, in units of the reference
 
     @property
-    def best(self) -> Change:
-        """The one that explains more."""
-        return max(self.ramp, self.step, key=lambda one: one.explained)
+    def change(self) -> Change:
+        """The one it was; where that is unclear, the one that explains more."""
+        best = max(self.ramp, self.step, key=lambda one: one.explained)
+        return {"ramp": self.ramp, "step": self.step}.get(self.shape, best)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it explains more than chance does, and is larger than a window's error."""
+        explained = max(self.ramp.explained, self.step.explained)
+        return explained > self.null and abs(self.change.change) > MATERIAL * self.spread
 
 
 def trend(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Trend | None:
@@ -81,16 +88,14 @@ def trend(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Trend | None:
 def examine(dataset: Dataset, smooth: Smooth, sensor: str, name: str) -> list[Finding]:
     """A finding where a change explains more than chance does, and is larger than a window's error."""
     found = trend(dataset, smooth)
-    if found is None or found.best.explained <= found.null:
-        return []
-    if abs(found.best.change) <= MATERIAL * found.spread:
+    if found is None or not found.plain:
         return []
     days = float(dataset.start_ms[-1] - dataset.start_ms[0]) / DAY_MS
     when = format_time(int(dataset.start_ms[found.at]))
     evidence = {
         "shape": found.shape,
-        "change": found.best.change,
-        "explained": found.best.explained,
+        "change": found.change.change,
+        "explained": found.change.explained,
         "explained_by_chance": found.null,
         "level": LEVEL,
         "error_spread": found.spread,
