@@ -52,6 +52,8 @@ def main() -> int:
         "--seconds", type=float, default=float("inf"), help="how long to drive, default: until Ctrl-C"
     )
     options = parser.parse_args()
+    if not options.seconds > 0.0:
+        parser.error(f"--seconds: expected more than 0, got {options.seconds:g}")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with contextlib.ExitStack() as stack:
@@ -108,6 +110,7 @@ def welcome(page: str, port: int, log: Path, seconds: float) -> None:
         say.print(f"[bold]open {page}[/bold]", soft_wrap=True)
     say.print(f"the agent's log: tail -f {log.relative_to(ROOT)}", soft_wrap=True)
     say.print(f"MQTT: {HOST}:{port}, topic calibrated/+/co")
+    say.print("5092 and D3EB have their CO and NOx cells swapped, as in the paper: see how wide they are")
     until = "until the van has caught up with the clock" if seconds == float("inf") else f"for {seconds:g} s"
     say.print(f"a window a second, {until}; Ctrl-C ends it")
 

@@ -13,6 +13,7 @@ from edge_agent.errors import BadReading, BadSettings, JournalCorrupt, JournalUn
 from edge_agent.held import Held
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
+from edge_agent.lock import only_agent
 from edge_agent.log import Limited, logger, window_fields
 from edge_agent.messages import Decoder, Reading, format_time, topic_filter
 from edge_agent.mqtt import Connected, Connection, Disconnected, Event, Inbox, Message, Published
@@ -305,12 +306,13 @@ class Agent:
 def run(settings: Settings) -> None:
     """Run an agent until it is told to stop; a damaged journal is set aside for the next start."""
     clock = Clock(trusted=settings.clock == "trusted")
-    try:
-        Agent(settings, clock).run()
-    except JournalCorrupt as error:
-        aside = begin_anew(settings.state, clock.now_ms())
-        logger().error("journal.set_aside", file=str(aside), reason=str(error))
-        raise
+    with only_agent(settings.state):
+        try:
+            Agent(settings, clock).run()
+        except JournalCorrupt as error:
+            aside = begin_anew(settings.state, clock.now_ms())
+            logger().error("journal.set_aside", file=str(aside), reason=str(error))
+            raise
 
 
 def _windows(settings: Settings) -> Windows:

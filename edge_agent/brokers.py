@@ -1,7 +1,8 @@
 """From settings to connections: addresses, secrets and TLS, said clearly where they cannot work."""
 
+import os
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from edge_agent.errors import BadSettings
 from edge_agent.mqtt import Address, Connection, Inbox
@@ -22,6 +23,21 @@ def connections(
         return both, both
     far = Connection(address(settings.uplink, settings.agent), will, inbox, elapsed_ms)
     return Connection(local, None, inbox, elapsed_ms), far
+
+
+def check(settings: Settings) -> Iterator[str]:
+    """Read every secret and certificate once; what only systemd can read is remarked upon."""
+    for broker in filter(None, (settings.broker, settings.uplink)):
+        file = broker.password_file
+        if (
+            file
+            and not file.is_absolute()
+            and "CREDENTIALS_DIRECTORY" not in os.environ
+            and not file.exists()
+        ):
+            yield f"{file} is taken for one of systemd's credentials and was not read"
+            broker = broker.model_copy(update={"password_file": None})  # noqa: PLW2901
+        address(broker, settings.agent)
 
 
 def address(broker: Broker, agent: str) -> Address:

@@ -109,6 +109,7 @@ class Chores:
         return health.record(
             agent=self._settings.agent,
             now_ms=self._time.now_ms,
+            interval_s=self._settings.health.interval_s,
             uptime_s=(self._time.elapsed_ms - self._began_ms) // 1000,
             clock="synchronised" if self._time.synchronised else "unsynchronised",
             readings=self._counts(),

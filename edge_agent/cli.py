@@ -4,21 +4,26 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edge_agent import recording, shelf
 from edge_agent.card import card
 from edge_agent.errors import BadBundle, BadSettings, RespireError
-from edge_agent.messages import encode_estimate
+from edge_agent.messages import encode_estimate, parse_time
 from edge_agent.model import Model
 from edge_agent.pipeline import Pipeline
 from edge_agent.windows import Outcome, Windows
 
+if TYPE_CHECKING:  # pydantic takes 0.2 s that replay and inspect need not wait
+    from edge_agent.settings import Settings
+
 DONE, FAILED, CONFIGURATION = 0, 1, 78
 ANSWER_S = 5.0
+REPORTS_MISSED = 3  # after so many an agent is asked after
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,10 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Run the agent until it is told to stop."""
-    from edge_agent import agent, log  # noqa: PLC0415 - paho and pydantic take 0.2 s that other commands need not wait
-    from edge_agent import settings as configuration  # noqa: PLC0415
+    from edge_agent import agent, log  # noqa: PLC0415 - paho and pydantic, as above
 
-    settings = configuration.load(options.config)
+    settings = _settings(options.config)
     log.configure(settings.log.level, settings.log.format)
     try:
         agent.run(settings)
@@ -54,29 +58,42 @@ def run(options: argparse.Namespace) -> int:
 
 def status(options: argparse.Namespace) -> int:
     """Print the agent's newest health, from its journal or, from anywhere, from its broker."""
-    from edge_agent import brokers, mqtt  # noqa: PLC0415 - paho and pydantic, as above
-    from edge_agent import settings as configuration  # noqa: PLC0415
-    from edge_agent.journal import newest_health  # noqa: PLC0415
+    from edge_agent import brokers, mqtt  # noqa: PLC0415 - as above
+    from edge_agent.journal import newest_health  # noqa: PLC0415 - as above
 
-    settings = configuration.load(options.config)
-    if not options.broker:
-        print(newest_health(settings.state))
-        return DONE
-    there = brokers.address(settings.uplink or settings.broker, settings.agent)
-    topic = settings.topics.health.format(agent=settings.agent)
-    print(mqtt.retained(there, topic, ANSWER_S).decode())
+    settings = _settings(options.config)
+    if options.broker:
+        there = brokers.address(settings.uplink or settings.broker, settings.agent)
+        topic = settings.topics.health.format(agent=settings.agent)
+        health = mqtt.retained(there, topic, ANSWER_S).decode()
+    else:
+        health = newest_health(settings.state)
+    print(health)
+    age_s = time.time() - parse_time(json.loads(health)["at"]) / 1000
+    if age_s > REPORTS_MISSED * settings.health.interval_s:
+        _say(f"status: this was said {age_s / 60:.0f} minutes ago; is the agent running?")
     return DONE
 
 
 def check(options: argparse.Namespace) -> int:
     """Validate settings and bundles, and print what would run."""
-    from edge_agent import settings as configuration  # noqa: PLC0415 - 0.2 s that other commands need not wait
+    from edge_agent import brokers  # noqa: PLC0415 - as above
 
-    settings = configuration.load(options.config)
+    settings = _settings(options.config)
+    remarks = list(brokers.check(settings))
     try:
         models = shelf.Shelf(settings.bundles).models
     except BadBundle as error:
         raise BadSettings(str(error)) from error
+    for model in models.values():
+        if unheard := {*model.channels, model.auxiliary} - {*settings.topics.channels}:
+            named = ", ".join(settings.topics.channels)
+            missing = ", ".join(sorted(unheard))
+            raise BadSettings(
+                f"topics.channels: expected {missing} for the bundle of {model.sensor}, got {named}"
+            )
+    if settings.state.exists() and not settings.state.is_dir():
+        raise BadSettings(f"state: {settings.state}: expected a directory, got a file")
     _print_json(
         {
             "agent": settings.agent,
@@ -89,6 +106,8 @@ def check(options: argparse.Namespace) -> int:
         }
     )
     bundles = "1 bundle is" if len(models) == 1 else f"{len(models)} bundles are"
+    for remark in remarks:
+        _say(f"check: {remark}")
     _say(f"check: settings are valid, {bundles} valid")
     return DONE
 
@@ -107,6 +126,8 @@ def replay(options: argparse.Namespace) -> int:
     sys.stdout.flush()
     counts = ", ".join(f"{windows.counts[kind]} {kind}" for kind in Outcome if windows.counts[kind])
     _say(f"replay: {closed} windows from {counts or 'no'} readings")
+    if windows.counts[Outcome.LATE]:
+        _say("replay: late readings are in no window; rows are expected in the order of time, sort them")
     return DONE
 
 
@@ -127,6 +148,26 @@ def inspect(options: argparse.Namespace) -> int:
         }
     )
     return DONE
+
+
+def _settings(file: Path | None) -> "Settings":
+    from edge_agent import settings as configuration  # noqa: PLC0415 - as above
+
+    if file is None and not configuration.DEFAULT_FILE.exists():
+        _say(f"edge-agent: no {configuration.DEFAULT_FILE}, so defaults and EDGE_AGENT_… variables hold")
+    return configuration.load(file)
+
+
+def _window_length(text: str) -> int:
+    if not text.isdecimal() or not 60 <= int(text) <= 86_400 or int(text) % 60:
+        raise argparse.ArgumentTypeError(f"expected whole minutes from 60 to 86400 seconds, got {text!r}")
+    return int(text)
+
+
+def _grace(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of seconds from 0 on, got {text!r}")
+    return int(text)
 
 
 def _model_of(sensor: str, bundles: Path) -> Model:
@@ -171,9 +212,11 @@ def _parser() -> argparse.ArgumentParser:
         "--bundles", type=Path, required=True, metavar="DIR", help="directory of bundles, or one bundle"
     )
     command.add_argument("--sensor", required=True, metavar="ID", help="the sensor that made the recording")
-    command.add_argument("--length-s", type=int, default=900, metavar="N", help="window length, default 900")
     command.add_argument(
-        "--grace-s", type=int, default=60, metavar="N", help="grace for late readings, default 60"
+        "--length-s", type=_window_length, default=900, metavar="N", help="window length, default 900"
+    )
+    command.add_argument(
+        "--grace-s", type=_grace, default=60, metavar="N", help="grace for late readings, default 60"
     )
     command.add_argument(
         "file", type=Path, metavar="FILE", help="CSV, plain or .gz: timestamp,op1,op2,temperature"

@@ -307,7 +307,7 @@ def _trouble(path: Path) -> Iterator[None]:
         if name.startswith(DAMAGED):
             raise JournalCorrupt(f"{path}: {error}") from error
         if name.startswith(UNWRITABLE):
-            raise JournalUnwritable(f"{path}: {error}") from error
+            raise JournalUnwritable(f"{path}: {error}; is this another user's? Try sudo") from error
         if name.startswith(UNAVAILABLE):
             raise JournalUnavailable(f"{path}: {error}; is the disk full or read-only?") from error
         raise

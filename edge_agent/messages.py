@@ -81,6 +81,13 @@ class Decoder:
         self._patterns = [_pattern(template) for template in templates]
         self._sources: dict[str, tuple[str, str | None]] = {}
 
+    def takes(self, topic: str) -> bool:
+        """Whether a topic is one of readings."""
+        try:
+            return bool(self._source(topic))
+        except BadReading:
+            return False
+
     def decode(self, topic: str, payload: bytes, arrived_ms: int = UNSTAMPED) -> list[Reading]:
         """The readings in one message; without a stamp they take their arrival time."""
         sensor, channel = self._sources.get(topic) or self._source(topic)

@@ -248,7 +248,7 @@ def retained(address: Address, topic: str, timeout_s: float) -> bytes:
         _client: Client, _data: Any, _flags: ConnectFlags, code: ReasonCode, _properties: Any
     ) -> None:
         if code.is_failure:
-            told.put(str(code))
+            told.put(f"{code}, see username and password_file")
         else:
             client.subscribe(topic, 1)
 

@@ -134,7 +134,7 @@ class Outlet:
         """Somebody asks for history; a request that is wrong is answered with why, if it has an id."""
         try:
             asked = json.loads(payload[:MAX_REQUEST_BYTES])
-            id_, sensor, last = asked["id"], asked["sensor"], asked.get("last", 96)
+            id_, sensor, last = asked["id"], asked.get("sensor"), asked.get("last", 96)
             if not (isinstance(id_, str) and is_sensor(id_)):
                 return
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

@@ -53,6 +53,13 @@ def _plain_topic(value: str) -> str:
     return value
 
 
+def _host(value: str) -> str:
+    if not value or not value.isprintable() or set(value) & set("/ @"):
+        raise ValueError("expected a name or an address, without mqtt:// and without a port")
+    return value
+
+
+Host = Annotated[str, AfterValidator(_host)]
 Name = Annotated[str, AfterValidator(_one_name)]
 SensorTopic = Annotated[str, AfterValidator(_sensor_topic)]
 AgentTopic = Annotated[str, AfterValidator(_agent_topic)]
@@ -67,7 +74,7 @@ class Section(BaseModel):
 class Broker(Section):
     """One MQTT broker and how to be let in."""
 
-    host: str = Field("127.0.0.1", min_length=1)
+    host: Host = "127.0.0.1"
     port: int = Field(1883, ge=1, le=65_535)
     client_id: str | None = Field(None, max_length=128)
     protocol: Literal["3.1.1", "5"] = "3.1.1"
@@ -108,7 +115,10 @@ class Topics(Section):
 
     @model_validator(mode="after")
     def _readable(self) -> "Topics":
-        Decoder(self.readings, self.channels)
+        decoder = Decoder(self.readings, self.channels)
+        for name in ("estimate", "model", "status", "health", "request", "response"):
+            if decoder.takes(getattr(self, name).format(sensor="s", agent="a")):
+                raise ValueError(f"expected {name} to be no topic of readings: the agent would feed itself")
         return self
 
 
@@ -207,7 +217,7 @@ def load(file: Path | None = None) -> Settings:
     try:
         return Settings(**(_table(file) if file else {}))
     except ValidationError as error:
-        raise BadSettings(f"{source}: {_first(error)}") from error
+        raise BadSettings(f"{_variable(error) or source}: {_first(error)}") from error
     except SettingsError as error:
         raise BadSettings(f"environment: {error}; lists are written as JSON") from error
 
@@ -246,6 +256,14 @@ def _first(error: ValidationError) -> str:
     message = message if "expected" in message else f"expected {message}"
     found = details["input"]
     return f"{key}: {message}" + (f", got {found!r:.60}" if isinstance(found, str | int | float) else "")
+
+
+def _variable(error: ValidationError) -> str | None:
+    """The variable that the first wrong setting came from, if it was one."""
+    place = error.errors(include_url=False)[0]["loc"]
+    names = ("EDGE_AGENT_" + "__".join(str(part) for part in place[:end]) for end in range(len(place), 0, -1))
+    known = {name.upper(): name for name in os.environ}
+    return next((known[name.upper()] for name in names if name.upper() in known), None)
 
 
 def _suggestion(place: tuple[int | str, ...]) -> str:

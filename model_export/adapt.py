@@ -2,12 +2,10 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from edge_agent.errors import BadRecording
 from edge_agent.kernel import Array
 from edge_agent.model import Model
-from model_export.dataset import Dataset, require_windows
+from model_export.dataset import Dataset, require_windows, varies
 from model_export.interval import LEVEL, forward_conformal
 
 MIN_WINDOWS = 20  # two numbers are learnt, and the interval needs some residuals
@@ -16,12 +14,17 @@ MIN_WINDOWS = 20  # two numbers are learnt, and the interval needs some residual
 def learn(estimate: Array, reference: Array) -> tuple[float, float]:
     """The gain and offset of least squares: reference ≈ gain·estimate + offset.
 
+    Estimates that never change, as those of a tree far from what it has seen, have no gain to learn.
+
     >>> learn(np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, 7.0]))
     (2.0, 1.0)
+    >>> learn(np.full(997, 0.1), np.full(997, 2.0))
+    (0.0, 2.0)
     """
+    if not varies(estimate):
+        return 0.0, float(reference.mean())
     centred = estimate - estimate.mean()
-    variance = float(centred @ centred)
-    gain = float(centred @ reference) / variance if variance > 0.0 else 0.0
+    gain = float(centred @ reference) / float(centred @ centred)
     return gain, float(reference.mean() - gain * estimate.mean())
 
 
@@ -32,7 +35,7 @@ def adapt(model: Model, dataset: Dataset) -> Model:
     """
     require_windows(dataset, MIN_WINDOWS)
     estimate = model.predict(dataset.inputs, dataset.auxiliary)
-    if np.ptp(estimate) == 0.0:
+    if not varies(estimate):
         raise BadRecording(f"{dataset.name}: expected estimates that vary, got {estimate[0]:g} throughout")
     gain, offset = learn(estimate, dataset.target)
     old_gain, old_offset = model.adapter

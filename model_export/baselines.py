@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped
 from sklearn.gaussian_process.kernels import Matern  # type: ignore[import-untyped]
 from sklearn.kernel_ridge import KernelRidge  # type: ignore[import-untyped]
 from sklearn.linear_model import Ridge  # type: ignore[import-untyped]
+from sklearn.metrics import r2_score  # type: ignore[import-untyped]
 from sklearn.model_selection import GridSearchCV, KFold  # type: ignore[import-untyped]
 from sklearn.neighbors import KNeighborsRegressor  # type: ignore[import-untyped]
 from sklearn.neural_network import MLPRegressor  # type: ignore[import-untyped]
@@ -29,7 +30,6 @@ from sklearn.tree import DecisionTreeRegressor  # type: ignore[import-untyped]
 
 from edge_agent.kernel import Array
 from model_export.dataset import Dataset
-from model_export.metrics import r2
 
 FOLDS = 3
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -125,7 +125,7 @@ def _score_of_first(fitted: Any, X: Array, y: Array, *, count: int) -> float:
     scaler, trees = (step for _, step in fitted.regressor_.steps)
     stages = trees.staged_predict(scaler.transform(X))
     estimate = next(islice(stages, count - 1, None))
-    return r2(y, fitted.transformer_.inverse_transform(estimate[:, None])[:, 0])
+    return float(r2_score(y, fitted.transformer_.inverse_transform(estimate[:, None])[:, 0]))
 
 
 def _scaled(name: str, seed: int) -> Any:

@@ -94,9 +94,12 @@ def differences(tests: Mapping[str, Mapping[str, Paired]], best: str, title: str
             means, rows, xerr=[means - lows, highs - means], fmt="o", ms=4, color=colour, label=label
         )
         for row, mean, high, name in zip(rows, means, highs, names, strict=True):
-            axes.text(np.nanmax([mean, high]), row, f"  {_p(found[name].p)}", va="center", fontsize=7)
+            text = f"  p {_p(found[name].p)}, by sensor {_p(found[name].p_by_sensor)}"
+            axes.text(np.nanmax([mean, high]), row, text, va="center", fontsize=7)
     axes.set_yticks(range(len(names)), names)
-    axes.margins(x=0.25)
+    axes.set_ylim(-0.6, len(names) - 0.4)
+    left, right = axes.get_xlim()
+    axes.set_xlim(left, right + 0.7 * (right - left))  # the text's
     axes.set_xlabel(f"R² of {best} minus R² of the other (mean over transfers)")
     legend_below(figure, axes)
     return figure
@@ -130,5 +133,5 @@ def _embolden(labels: Sequence[Any]) -> None:
 
 def _p(p: float) -> str:
     if np.isnan(p):
-        return "p –"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+        return "–"
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"

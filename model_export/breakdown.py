@@ -8,6 +8,7 @@ bandwidth, [sqrt(40/log N), 1], is empty below N = exp(40); its upper end is tak
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -64,7 +65,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The largest k, of those tried, up to which every world was recovered."""
+    """The largest k, of those tried, up to which every world was recovered; `censored` if none broke it."""
 
     step: str
     adversary: str
@@ -72,6 +73,7 @@ class Limit:
     k: int
     fraction: float
     sqrt_n: float
+    censored: bool = False  # k is the most that was tried: the breakdown point lies beyond
 
 
 def make_world(n: int, seed: int) -> World:
@@ -162,21 +164,23 @@ def limits(points: Sequence[Point]) -> list[Limit]:
     """The empirical breakdown point of each step, adversary and size; 0 where none was survived."""
     found = []
     for step, adversary, n in dict.fromkeys((point.step, point.adversary, point.n) for point in points):
-        k = 0
-        for point in points:
-            if (point.step, point.adversary, point.n) == (step, adversary, n):
-                if point.recovered < 1.0:
-                    break
-                k = point.k
-        found.append(Limit(step, adversary, n, k, k / n, sqrt(n)))
+        tried = [one for one in points if (one.step, one.adversary, one.n) == (step, adversary, n)]
+        survived = list(takewhile(lambda point: point.recovered >= 1.0, tried))
+        k = survived[-1].k if survived else 0
+        found.append(Limit(step, adversary, n, k, k / n, sqrt(n), len(survived) == len(tried)))
     return found
 
 
 def slopes(found: Sequence[Limit]) -> dict[str, dict[str, float]]:
-    """The exponent p of k = c·N^p for each step and adversary; the theorem promises at least 1/2."""
+    """The exponent p of k = c·N^p for each step and adversary; the theorem promises at least 1/2.
+
+    Of breakdown points that were met: the end of what was tried is a share of N, so its exponent is 1
+    whatever happens.
+    """
     exponents: dict[str, dict[str, float]] = {}
     for step, adversary in dict.fromkeys((limit.step, limit.adversary) for limit in found):
-        rows = [one for one in found if (one.step, one.adversary) == (step, adversary) and one.k > 0]
+        rows = [one for one in found if (one.step, one.adversary) == (step, adversary)]
+        rows = [one for one in rows if one.k > 0 and not one.censored]
         if len(rows) > 1:
             line = np.polyfit(np.log([one.n for one in rows]), np.log([one.k for one in rows]), 1)
             exponents.setdefault(step, {})[adversary] = float(line[0])

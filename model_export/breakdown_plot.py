@@ -16,7 +16,10 @@ TITLES = {"projection": "the theorem's step", "ridge": "RESPIRE's step (ridge)"}
 
 @rc_context(STYLE)
 def breakdown(points: Sequence[Point], found: Sequence[Limit], title: str) -> Figure:
-    """Above: how far off for the largest N. Below: how many corruptions are survived, beside √N."""
+    """Above: how far off for the largest N. Below: how many corruptions are survived, beside √N.
+
+    A hollow mark was not broken by the most that was tried, so its breakdown point lies above.
+    """
     figure = blank(5.6, title)
     steps = list(dict.fromkeys(point.step for point in points))
     panels = figure.subplots(2, len(steps), sharey="row", squeeze=False)
@@ -25,7 +28,7 @@ def breakdown(points: Sequence[Point], found: Sequence[Limit], title: str) -> Fi
         _limits(below, [limit for limit in found if limit.step == step])
         above.set_title(TITLES[step], fontsize=8.5, loc="left")
     panels[0, 0].set_ylabel("error (standard deviations)")
-    panels[1, 0].set_ylabel("corruptions survived k")
+    panels[1, 0].set_ylabel("corruptions survived k\n(hollow: or more)")
     legend_below(figure, panels[1, 0])
     return figure
 
@@ -53,6 +56,10 @@ def _limits(axes: Axes, found: Sequence[Limit]) -> None:
             ms=4,
             color=colour,
             label=adversary,
+        )
+        beyond = [row for row in rows if row.censored]
+        axes.plot(
+            [row.n for row in beyond], [row.k for row in beyond], marker, ms=4, color=colour, mfc="white"
         )
     axes.set_xscale("log")
     axes.set_yscale("log")

@@ -2,22 +2,37 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version as installed
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from edge_agent.errors import RespireError
 from model_export import experiment_cli, simulate_cli
-from model_export.console import bar, say, tell
+from model_export.console import Done, bar, say, tell
+from model_export.options import (
+    Bundle,
+    Columns,
+    Data,
+    Kernel,
+    Out,
+    Plot,
+    Reference,
+    Sensor,
+    Share,
+    Size,
+    Sizes,
+    Stamp,
+    Timezone,
+)
 
 if TYPE_CHECKING:
     from model_export.commands import Source
 
 DONE, FAILED = 0, 1
-
-Kernel = Literal["matern12", "matern32", "matern52", "rbf"]
-Reference = Literal["auto", "average", "start", "end"]
 
 app = typer.Typer(
     add_completion=False,
@@ -30,6 +45,14 @@ app = typer.Typer(
 app.command()(experiment_cli.experiment)
 app.command()(experiment_cli.breakdown)
 app.command("simulate")(simulate_cli.command)
+
+
+class Plain(TyperCommand):
+    """A command whose --help does not call its files <list[Path]>; typer has no setting for that."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The text of --help."""
+        return super().get_help(ctx).replace("DATA <list[Path]>", "DATA...          ")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,48 +71,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DONE
 
 
-def _columns(text: str) -> dict[str, str]:
-    """{"op1": "co_we"} from op1=co_we,…"""
-    pairs = [pair.partition("=") for pair in text.split(",") if pair]
-    if any(not ours.strip() or not theirs.strip() for ours, _, theirs in pairs):
-        raise typer.BadParameter(f"expected op1=co_we,op2=co_ae,… got {text!r}")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"model-export {installed('respire-edge')}")
+        raise typer.Exit
 
 
-def _size(text: str) -> int:
-    """A number of support vectors; 0 is automatic."""
-    if text == "auto":
-        return 0
-    if not text.isdecimal() or not int(text):
-        raise typer.BadParameter(f"expected auto or a number above 0, got {text!r}")
-    return int(text)
+@app.callback()
+def _whole(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """What comes before the command."""
 
 
-def _sizes(text: str) -> tuple[int, ...]:
-    words = text.split(",")
-    if not all(word.isdecimal() and int(word) for word in words):
-        raise typer.BadParameter(f"expected numbers above 0 such as 4,8,16, got {text!r}")
-    return tuple(map(int, words))
-
-
-Data = Annotated[list[Path], typer.Argument(help="CSV or Parquet files of one sensor.", metavar="DATA…")]
-Bundle = Annotated[Path, typer.Argument(help="A bundle file.")]
-Sensor = Annotated[str, typer.Option(help="The sensor's id, as in its topics.")]
-Out = Annotated[Path, typer.Option(help="Where the bundle goes.")]
-Columns = Annotated[
-    Any, typer.Option(parser=_columns, metavar="OURS=THEIRS,…", help="Column names, such as op1=co_we.")
-]
-Timezone = Annotated[str | None, typer.Option(help="Zone of stamps that have none, such as Asia/Kolkata.")]
-Stamp = Annotated[
-    Reference,
-    typer.Option("--reference", help="Average it, or take it as it comes, stamped at start or end."),
-]
-Share = Annotated[float, typer.Option("--test-share", min=0.0, max=0.9, help="Last part, kept for the test.")]
-Size = Annotated[Any, typer.Option(parser=_size, metavar="N|auto", help="Support vectors.")]
-Plot = Annotated[Path | None, typer.Option(help="Write a PNG.")]
-
-
-@app.command()
+@app.command(cls=Plain)
 def fit(
     data: Data,
     *,
@@ -116,6 +113,7 @@ def fit(
     model-export fit van.parquet --sensor 5A2D --columns op1=co_we,op2=co_ae --timezone Asia/Kolkata \\
         --out 5A2D.bundle --report 5A2D.html
     """
+    started = perf_counter()
     from model_export import calibrate, commands  # noqa: PLC0415 - pandas and optuna: --help need not wait
 
     recipe = calibrate.Recipe(
@@ -132,10 +130,10 @@ def fit(
             report_to=report,
             progress=progress,
         )
-    tell(done)
+    tell(Done({**done.data, "seconds": perf_counter() - started}, done.words))
 
 
-@app.command()
+@app.command(cls=Plain)
 def evaluate(
     bundle: Bundle,
     data: Data,
@@ -154,7 +152,7 @@ def evaluate(
     tell(commands.evaluate(bundle, data, source=_source(columns, timezone, reference)))
 
 
-@app.command()
+@app.command(cls=Plain)
 def adapt(
     bundle: Bundle,
     data: Data,
@@ -179,8 +177,12 @@ def adapt(
 def transfer(
     bundle: Bundle,
     *,
-    source: Annotated[list[Path], typer.Option(help="Recording of the bundle's sensor; may be repeated.")],
-    target: Annotated[list[Path], typer.Option(help="Recording of the other sensor at the same time.")],
+    source: Annotated[
+        list[Path], typer.Option(metavar="DATA", help="Recording of the bundle's sensor; may be repeated.")
+    ],
+    target: Annotated[
+        list[Path], typer.Option(metavar="DATA", help="Recording of the other sensor at the same time.")
+    ],
     sensor: Sensor,
     out: Out,
     columns: Columns = "",
@@ -198,12 +200,12 @@ def transfer(
     tell(commands.transfer(bundle, source, target, sensor, out, source=_source(columns, timezone)))
 
 
-@app.command()
+@app.command(cls=Plain)
 def compress(
     bundle: Bundle,
     data: Data,
     *,
-    sizes: Annotated[Any, typer.Option(parser=_sizes, help="Sizes to compare.")] = "1,2,4,8,16,32,64,128",
+    sizes: Sizes = "1,2,4,8,16,32,64,128",
     size: Size = "auto",
     out: Annotated[Path | None, typer.Option(help="Write the bundle again with --size.")] = None,
     plot: Plot = None,
@@ -238,10 +240,10 @@ def inspect(bundle: Bundle, plot: Plot = None) -> None:
     tell(commands.inspect(bundle, plot))
 
 
-@app.command()
+@app.command(cls=Plain)
 def diagnose(
     data: Annotated[
-        list[Path], typer.Argument(help="Recordings, best named SENSOR_SITE-SEASON.", metavar="DATA…")
+        list[Path], typer.Argument(help="Recordings, best named SENSOR_SITE-SEASON.", metavar="DATA")
     ],
     *,
     sensor: Annotated[str | None, typer.Option(help="Whose they are, if the names do not say.")] = None,

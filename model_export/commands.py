@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -23,14 +22,18 @@ from model_export.doctor import diagnose as doctors
 from model_export.doctor import picture, words
 from model_export.metrics import Score, r2
 from model_export.metrics import evaluate as evaluated
-from model_export.provenance import hyperparameters
+from model_export.outputs import require_places, save
+from model_export.owners import strangers
+from model_export.provenance import hyperparameters, require_fitted_to
 from model_export.respire import Fitted
 from model_export.tables import Layout
 from model_export.training import summary, train, train_with
-from model_export.units import warn_against, warn_ambient
+from model_export.units import remarks, remarks_beside
 
 WEIGHT_SAMPLES = 9
 ADAPT = "air, season or the reference's zero are not those of training; adapt corrects a gain and an offset"
+ITS_SENSOR, NAMED = "the bundle is for", "--sensor is"
+WORDS = {"unit": "ppm", "gas": "CO"}
 SHORT = 0.15  # how far coverage may fall below its level before we speak of it
 
 
@@ -55,17 +58,19 @@ def fit(
     progress: Progress | None = None,
 ) -> Done:
     """Tune, fit, compress, export."""
-    started = perf_counter()
-    _make_folders(out, report_to)
+    require_places(bundle=out, page=report_to, inputs=data)
+    _require_words(unit=unit, gas=recipe.gas)
     dataset = load(data, _checked(sensor), unit, source.layout, reference=source.reference)
+    require_trainable(dataset)
+    others = strangers(data, sensor, NAMED)
+    dataset = replace(dataset, notes=(*others, *dataset.notes, *remarks(dataset, recipe.gas)))
     training = train(dataset, recipe, out, source.test_share, progress)
-    figures = {**summary(training), "trials": recipe.trials, "seconds": perf_counter() - started}
+    figures = {**summary(training), "trials": recipe.trials}
     if report_to:
         fitted = training.calibration.fitted
         curves = _curves(training.exported.model, fitted, training.train, training.test)
-        _save(report_to, report.page(training, curves, figures).encode())
-    warning = warn_ambient(dataset, recipe.gas)
-    return Done(figures, (*dataset.notes, *([warning] if warning else [])))
+        _report(report_to, report.page(training, curves, figures), out)
+    return Done(figures, dataset.notes)
 
 
 def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> Done:
@@ -81,13 +86,15 @@ def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> Done:
     }
     level = None if model.interval is None else model.interval.level
     short = level is not None and figures["coverage"] < level - SHORT
-    hints = (f"the {level:.0%} interval covers {figures['coverage']:.0%} here: {ADAPT}",) if short else ()
-    return Done(figures | {"level": level}, (*_words(model, dataset), *hints))
+    others = strangers(data, model.sensor, ITS_SENSOR)
+    why = "" if others else f": {ADAPT}"
+    hints = (f"the {level:.0%} interval covers {figures['coverage']:.0%} here{why}",) if short else ()
+    return Done(figures | {"level": level}, (*others, *_words(model, dataset), *hints))
 
 
 def adapt(bundle: Path, data: Sequence[Path], out: Path, *, source: Source) -> Done:
     """A gain and an offset for another site or season, judged on the last windows."""
-    _make_folders(out)
+    require_places(bundle=out, inputs=data)
     model = export.read(bundle)
     dataset = _beside(model, data, source)
     part, test = split(dataset, source.test_share)
@@ -104,7 +111,8 @@ def adapt(bundle: Path, data: Sequence[Path], out: Path, *, source: Source) -> D
         "before": _agreement(before),
         "after": _agreement(after),
     }
-    return Done(figures | _written(written), _words(model, dataset))
+    others = strangers(data, model.sensor, ITS_SENSOR)
+    return Done(figures | _written(written), (*others, *_words(model, dataset)))
 
 
 def transfer(
@@ -117,7 +125,7 @@ def transfer(
     source: Source,
 ) -> Done:
     """One sensor's bundle for another that stood beside it; no reference is read."""
-    _make_folders(out)
+    require_places(bundle=out, inputs=(*source_data, *target_data))
     model = export.read(bundle)
     there = load(
         source_data, model.sensor, model.unit, source.layout, channels=model.channels, reference=None
@@ -135,7 +143,8 @@ def transfer(
         "matrix": learnt.matrix.tolist(),
         "half_width": moved.interval and moved.interval.half_width,
     }
-    return Done(figures | _written(written), (*there.notes, *here.notes))
+    others = (*strangers(source_data, model.sensor, ITS_SENSOR), *strangers(target_data, sensor, NAMED))
+    return Done(figures | _written(written), (*others, *there.notes, *here.notes))
 
 
 def compress(
@@ -149,7 +158,7 @@ def compress(
     plot: Path | None = None,
 ) -> Done:
     """What each size would cost on the recording a bundle was fitted to; `out` writes one of them."""
-    _make_folders(out, plot)
+    require_places(bundle=out, plot=plot, inputs=data)
     model = export.read(bundle)
     if model.transfer is not None or model.adapter != (1.0, 0.0):
         raise BadBundle(f"{bundle.name}: expected a bundle as fit makes it, got one with transfer or adapter")
@@ -157,11 +166,12 @@ def compress(
     require_trainable(dataset)
     part, test = split(dataset, source.test_share)
     hyper, recipe = hyperparameters(model), Recipe(size=size, gas=model.gas)
+    require_fitted_to(model, part)
     full = learn(part, hyper, recipe)
     curves, best = _curves(model, full.fitted, part, test, sizes=sizes), _r2(full.fitted, part)
     if plot:
         title = f"{model.sensor}: what a smaller model costs"
-        _save(plot, plots.png(plots.compression(curves, best, len(full.compressed.support), title)))
+        save(plot, plots.png(plots.compression(curves, best, len(full.compressed.support), title)))
     figures = {
         "sensor": model.sensor,
         "n_train": len(part),
@@ -172,16 +182,16 @@ def compress(
     }
     if out:
         figures["written"] = summary(train_with(hyper, dataset, recipe, out, source.test_share))
-    return Done(figures, _words(model, dataset))
+    return Done(figures, dataset.notes)
 
 
 def inspect(bundle: Path, plot: Path | None = None) -> Done:
     """What is in a bundle."""
-    _make_folders(plot)
+    require_places(plot=plot, inputs=[bundle])
     model = export.read(bundle)
     if plot:
         title = f"{model.sensor}: how the calibration changes with temperature"
-        _save(plot, plots.png(plots.weights(model, title)))
+        save(plot, plots.png(plots.weights(model, title)))
     low, high = model.domain.get(model.auxiliary, (0.0, 40.0))
     temperatures = np.linspace(low, high, WEIGHT_SAMPLES)
     names = (*model.channels, "bias")
@@ -218,13 +228,13 @@ def diagnose(
     progress: Progress | None = None,
 ) -> Done:
     """What is wrong with recordings; a file that cannot be read is told of, and fatal only if all are."""
-    _make_folders(plot)
+    require_places(plot=plot, inputs=data)
     owner = None if sensor is None else _checked(sensor)
     found = doctors.diagnose(data, owner, source.layout, source.reference, progress)
     if not found.cases:
         raise BadRecording(next(iter(found.skipped.values())))
     if plot:
-        _save(plot, plots.png(picture.picture(found)))
+        save(plot, plots.png(picture.picture(found)))
     return Done(words.data(found), words.lines(found))
 
 
@@ -232,6 +242,12 @@ def _checked(sensor: str) -> str:
     if not is_sensor(sensor):
         raise BadRecording(f"--sensor: expected 1-64 printable characters without / + #, got {sensor!r:.80}")
     return sensor
+
+
+def _require_words(**options: str) -> None:
+    for name, text in options.items():
+        if not text.strip():
+            raise BadRecording(f"--{name}: expected a word such as {WORDS[name]}, got {text!r}")
 
 
 def _beside(model: Model, data: Sequence[Path], source: Source) -> Dataset:
@@ -242,8 +258,7 @@ def _beside(model: Model, data: Sequence[Path], source: Source) -> Dataset:
 
 
 def _words(model: Model, dataset: Dataset) -> tuple[str, ...]:
-    warning = warn_against(model, dataset)
-    return (*dataset.notes, *([warning] if warning else []))
+    return (*dataset.notes, *remarks_beside(model, dataset))
 
 
 def _noted(model: Model, **facts: str) -> Model:
@@ -262,6 +277,13 @@ def _written(written: export.Exported) -> dict[str, Any]:
     return {"bytes": written.size_bytes, "bundle": str(written.path), "id": written.model.id}
 
 
+def _report(path: Path, page: str, bundle: Path) -> None:
+    try:
+        save(path, page.encode())
+    except RespireError as error:
+        raise RespireError(f"{error}; the bundle {bundle} was written and is whole") from error
+
+
 def _curves(
     like: Model, fitted: Fitted, train: Dataset, test: Dataset, *, sizes: Sequence[int] = size_curve.SIZES
 ) -> report.Curves:
@@ -277,22 +299,3 @@ def _curves(
 
 def _r2(fitted: Fitted, dataset: Dataset) -> float:
     return r2(dataset.target, fitted.predict(dataset.inputs, dataset.auxiliary))
-
-
-def _make_folders(*paths: Path | None) -> None:
-    """Before the long work, not after it."""
-    for path in paths:
-        try:
-            if path:
-                path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise RespireError(
-                f"{path}: expected a place to write, got {error.strerror}; name another"
-            ) from error
-
-
-def _save(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise RespireError(f"{path}: could not be written: {error.strerror or error}") from error

@@ -74,8 +74,8 @@ def _lines(title: str) -> Callable[[float, float], None]:
 
     def progress(done: float, total: float) -> None:
         nonlocal said
-        if (tenths := int(LINES * done / total)) > said:
-            said = tenths
+        if (tenths := int(LINES * done / total + 1e-9)) > said:  # sums of floats may end at 99.999 %
+            said = tenths % LINES  # another run may follow
             say(f"{title}: {done / total:.0%}")
 
     return progress

@@ -85,6 +85,15 @@ def split(dataset: Dataset, test_share: float = 0.2) -> tuple[Dataset, Dataset]:
     return dataset.part(slice(boundary)), dataset.part(slice(boundary, None))
 
 
+def varies(values: Array) -> bool:
+    """Whether there is more to values than rounding.
+
+    >>> varies(np.full(997, 0.1)), varies(np.array([0.1, 0.2]))
+    (False, True)
+    """
+    return bool(len(values)) and float(np.ptp(values)) > 1e-9 * float(np.abs(values).max())
+
+
 def require_windows(dataset: Dataset, at_least: int) -> None:
     """Refuse a dataset with too few windows, saying where the others went."""
     if len(dataset) < at_least:
@@ -100,7 +109,7 @@ def require_trainable(dataset: Dataset) -> None:
     require_windows(dataset, MIN_WINDOWS)
     channels = zip(dataset.channels, dataset.inputs.T, strict=True)
     for name, values in (*channels, (TEMPERATURE, dataset.auxiliary), (REFERENCE, dataset.target)):
-        if np.ptp(values) <= 1e-9 * np.abs(values).max():
+        if not varies(values):
             raise BadRecording(
                 f"{dataset.name}: {name}: expected values that vary, got {values[0]:g} in all "
                 f"{len(dataset)} windows; check the sensor or map another column with --columns"

@@ -4,9 +4,10 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edge_agent.errors import RespireError
 from model_export.cases import rows, same_sensor
-from model_export.catalogue import Collection, Member, collect
+from model_export.catalogue import Collection, Member, Skipped
+from model_export.console import say
 from model_export.ledger import Fit, Ledger, Task
 from model_export.methods import COSTS, METHODS
 
@@ -32,7 +34,6 @@ class Settings:
     trials: int = 60
     seed: int = 0
     test_share: float = 0.2
-    sensors: int | None = None  # the first so many; None is all
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,16 @@ class Experiment:
     table: pd.DataFrame
     fitted: int
     reused: int
+    failed: tuple[Skipped, ...] = ()
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """The recordings that could not be used, and the fits that could not be made."""
+        return (*self.collection.skipped, *self.failed)
+
+    def fits(self, method: str) -> list[Member]:
+        """The recordings that a method was fitted to."""
+        return [one for one in self.collection.members if self.ledger.has(Task(method, one.place))]
 
     def fit(self, method: str, member: Member) -> Fit:
         """All that was kept of one fit."""
@@ -52,20 +63,6 @@ class Experiment:
 
 
 Progress = Callable[[float, float], None]  # work done, work in all
-
-
-def run(
-    source: Path,
-    out: Path,
-    methods: Sequence[str],
-    settings: Settings,
-    *,
-    jobs: int = 1,
-    progress: Progress | None = None,
-) -> Experiment:
-    """Read the recordings, then `evaluate`."""
-    collection = collect(source, settings.test_share, settings.sensors)
-    return evaluate(collection, out, methods, settings, jobs=jobs, progress=progress)
 
 
 def evaluate(
@@ -77,16 +74,34 @@ def evaluate(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Experiment:
-    """Fit what is not fitted yet, `jobs` at a time, and gather the results."""
+    """Fit what is not fitted yet, `jobs` at a time, and gather the results; a fit that fails is told."""
     ledger = Ledger(out)
     ledger.begin(asdict(settings), collection.members)
-    tasks = [Task(method, member.place) for member in collection.members for method in methods]
-    missing = [task for task in tasks if not ledger.has(task)]
+    missing = [task for task in _tasks(methods, collection.members) if not ledger.has(task)]
+    for task in filter(ledger.damaged, missing):
+        say(f"{ledger.path(task)}: expected a whole fit, got a damaged one; it is fitted again")
     work = partial(fit_one, collection.members, settings, ledger)
-    _in_parallel(work, _costly_first(missing, collection.members), jobs, progress)
-    table = gather(ledger, tasks)
+    failed = _in_parallel(work, _costly_first(missing, collection.members), jobs, progress)
+    kept = _kept(ledger, methods, collection.members)
+    if not kept:
+        raise RespireError(f"{out}: expected at least one fit, got none; {failed[0].reason}")
+    table = gather(ledger, kept)
     ledger.save_table(table)
-    return Experiment(collection, tuple(methods), ledger, table, len(missing), len(tasks) - len(missing))
+    names = tuple(name for name in METHODS if any(task.method == name for task in kept))
+    fitted = len(missing) - len(failed)
+    return Experiment(collection, names, ledger, table, fitted, len(kept) - fitted, tuple(failed))
+
+
+def _tasks(methods: Iterable[str], members: Iterable[Member]) -> list[Task]:
+    names = tuple(methods)
+    return [Task(name, member.place) for member in members for name in names]
+
+
+def _kept(ledger: Ledger, methods: Sequence[str], members: Sequence[Member]) -> list[Task]:
+    """The fits there are of the methods asked for, and of others that an earlier run has finished."""
+    done = [task for task in _tasks(METHODS, members) if ledger.has(task)]
+    whole = [name for name in METHODS if sum(task.method == name for task in done) == len(members)]
+    return [task for task in done if task.method in (*methods, *whole)]
 
 
 def fit_one(members: Sequence[Member], settings: Settings, ledger: Ledger, task: Task) -> None:
@@ -131,32 +146,80 @@ def _in_parallel(
     tasks: Sequence[tuple[Task, float]],
     jobs: int,
     progress: Progress | None,
-) -> None:
+) -> list[Skipped]:
+    """Do all tasks; those that fail are given back, with the reason."""
     if not tasks:
-        return
-    done, total = 0.0, sum(cost for _, cost in tasks)
+        return []
+    done, total, failed = 0.0, sum(cost for _, cost in tasks), []
     context = multiprocessing.get_context("spawn")  # forking a process that has threads may hang it
     pool = ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context, initializer=_prepare)
+    with _deaf():
+        futures = {pool.submit(work, task): (task, cost) for task, cost in tasks}
     try:
-        costs = {pool.submit(work, task): cost for task, cost in tasks}
-        for future in as_completed(costs):
-            future.result()
-            done += costs[future]
+        for future in as_completed(futures):
+            task, cost = futures[future]
+            error = future.exception()
+            if _broken(future):
+                raise RespireError(_killed(futures, jobs)) from error
+            if error:
+                failed.append(Skipped(str(task), _reason(error)))
+            done += cost
             if progress:
                 progress(done, total)
-    except BrokenProcessPool as error:
-        raise RespireError(
-            "a process of the experiment was killed; what it fitted is kept, so give the same line again, "
-            "with fewer --jobs if memory is short"
-        ) from error
+    except KeyboardInterrupt:
+        say("stopping: the fits that are running are finished first; Ctrl-C again stops now")
+        _stop(futures)
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
+    return failed
+
+
+def _killed(futures: Mapping[Future[None], tuple[Task, float]], jobs: int) -> str:
+    """Tasks are begun in their order, so the first that have no result were running."""
+    left = [task for future, (task, _) in futures.items() if not future.done() or _broken(future)]
+    return (
+        f"a process of the experiment was killed, while fitting {', '.join(map(str, left[:jobs]))}; what was "
+        "fitted is kept, so give the same line again, with fewer --jobs if memory is short, or without the "
+        "method (--methods)"
+    )
+
+
+def _broken(future: Future[None]) -> bool:
+    return isinstance(future.exception(), BrokenProcessPool)
+
+
+def _reason(error: BaseException) -> str:
+    text = next(iter(str(error).splitlines()), "")
+    return text if isinstance(error, RespireError) else f"{type(error).__name__}: {text}"
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; processes started in it do so all their life, as it is ours to answer."""
+    if threading.current_thread() is not threading.main_thread():  # which alone hears it
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(futures: Iterable[Future[None]]) -> None:
+    """Wait for what is running, or end it at the next Ctrl-C (which would make a thread's join lie)."""
+    try:
+        wait([future for future in futures if not future.cancel()])
+    except KeyboardInterrupt:
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        raise
 
 
 def _prepare() -> None:
-    """One thread a process; Ctrl-C is the parent's to answer; no parent, no process."""
+    """One thread a process; no parent, no process."""
     threadpool_limits(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

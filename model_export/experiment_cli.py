@@ -18,7 +18,9 @@ Methods = Annotated[
     str, typer.Option(metavar="NAME,…", help="Some of DT,GBDT,KNN,KRR,MLP,RR,RESPIRE-paper,RESPIRE.")
 ]
 Jobs = Annotated[int, typer.Option(min=0, help="Fits at a time; 0: as many as there are cores.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Two sensors; RR, KRR and RESPIRE; fewer trials.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="The two longest sensors; RR, KRR and RESPIRE; fewer trials.")
+]
 Corrected = Annotated[
     Path | None,
     typer.Option(help="The same recordings with a fault put right; DIR/corrected is found by itself."),

@@ -7,10 +7,12 @@ from typing import Any
 
 import pandas as pd
 
+from edge_agent.errors import RespireError
 from model_export import breakdown as theorem
 from model_export import breakdown_plot, experiment_report
+from model_export.catalogue import Collection, Skipped, collect
 from model_export.console import Done
-from model_export.experiment import QUICK_SENSORS, QUICK_TRIALS, Experiment, Progress, Settings, run
+from model_export.experiment import QUICK_SENSORS, QUICK_TRIALS, Experiment, Progress, Settings, evaluate
 from model_export.leaderboard import against, board, medians, rivals, sensor_board, variants
 from model_export.ledger import write_whole
 from model_export.methods import QUICK, chosen
@@ -37,8 +39,7 @@ class Request:
     def settings(self) -> Settings:
         """The settings of the run; --quick has its own defaults."""
         usual = QUICK_TRIALS if self.quick else Settings().trials
-        sensors = QUICK_SENSORS if self.quick else None
-        return Settings(trials=self.trials or usual, seed=self.seed, sensors=sensors)
+        return Settings(trials=self.trials or usual, seed=self.seed)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -48,13 +49,38 @@ class Request:
 
 def experiment(request: Request, progress: Progress | None = None) -> Done:
     """Everything: fits, table, report; a run that was interrupted goes on."""
-    found = run(
-        request.source, request.out, request.names, request.settings, jobs=request.jobs, progress=progress
-    )
-    corrected = _corrected(request, progress)
-    words = tuple(f"skipped {one.name}: {one.reason}" for one in found.collection.skipped)
-    figures = summary(found) | {"corrected": corrected is not None}
+    collection = collect(request.source, request.settings.test_share)
+    mended, unusable = _collect_corrected(request)
+    if request.quick:
+        sensors = collection.busiest(QUICK_SENSORS)
+        collection, mended = collection.of(sensors), mended and mended.of(sensors)
+    found = _run(request, collection, request.out, progress)
+    corrected = None
+    if mended and mended.members:
+        corrected = _run(request, mended, request.out / CORRECTED, progress)
+        unusable += corrected.failed
+    skipped = (*found.skipped, *(Skipped(f"{CORRECTED}: {one.name}", one.reason) for one in unusable))
+    figures = summary(found) | {"skipped": [asdict(one) for one in skipped], "corrected": bool(corrected)}
+    words = tuple(f"skipped {one.name}: {one.reason}" for one in skipped)
     return Done(figures | {"report": str(write_report(found, corrected, figures))}, words)
+
+
+def _run(request: Request, data: Collection, out: Path, progress: Progress | None) -> Experiment:
+    return evaluate(data, out, request.names, request.settings, jobs=request.jobs, progress=progress)
+
+
+def _collect_corrected(request: Request) -> tuple[Collection | None, tuple[Skipped, ...]]:
+    """The data put right, if there are any, and what of them cannot be used."""
+    there = request.corrected or request.source / CORRECTED
+    if request.corrected is None and not there.is_dir():
+        return None, ()
+    try:
+        found = collect(there, request.settings.test_share)
+    except RespireError as error:
+        if request.corrected:
+            raise
+        return None, (Skipped("all recordings", str(error)),)
+    return found, found.skipped
 
 
 def write_report(found: Experiment, corrected: Experiment | None, figures: Mapping[str, Any]) -> Path:
@@ -66,13 +92,13 @@ def write_report(found: Experiment, corrected: Experiment | None, figures: Mappi
     tiles = [(name, str(figures[name])) for name in ("recordings", "fitted", "reused")]
     tiles += [("sensors", str(len(figures["sensors"]))), ("methods", str(len(figures["methods"])))]
     tiles += [("cases", str(len(found.table))), ("skipped", str(len(figures["skipped"])))]
-    parts += [Section("Skipped", tables=[_skipped(found)])] if figures["skipped"] else []
+    parts += [Section("Skipped", tables=[_skipped(figures)])] if figures["skipped"] else []
     write_whole(path, page("RESPIRE against the baselines", tiles, parts).encode())
     return path
 
 
-def _skipped(found: Experiment) -> list[list[str]]:
-    return [["recording", "reason"], *([one.name, one.reason] for one in found.collection.skipped)]
+def _skipped(figures: Mapping[str, Any]) -> list[list[str]]:
+    return [["recording or fit", "reason"], *([one["name"], one["reason"]] for one in figures["skipped"])]
 
 
 def breakdown(sizes: Sequence[int], seeds: int, plot: Path | None, progress: Progress | None = None) -> Done:
@@ -95,15 +121,13 @@ def breakdown(sizes: Sequence[int], seeds: int, plot: Path | None, progress: Pro
 
 def summary(found: Experiment) -> dict[str, Any]:
     """What was done and how it came out."""
-    members = found.collection.members
     return {
         "out": str(found.ledger.folder),
-        "recordings": len(members),
-        "sensors": sorted({member.place.sensor for member in members}),
+        "recordings": len(found.collection.members),
+        "sensors": list(found.collection.sensors),
         "methods": list(found.methods),
         "fitted": found.fitted,
         "reused": found.reused,
-        "skipped": [asdict(one) for one in found.collection.skipped],
         "wins": {name: _boards(found, name) for name in variants(found.methods)},
         "median_r2": medians(found.table, found.methods).to_dict("index"),
     }
@@ -125,12 +149,3 @@ def _boards(found: Experiment, respire: str) -> dict[str, Any]:
 
 def _tests(table: pd.DataFrame, names: list[str], respire: str, adapter: bool) -> Mapping[str, Any]:
     return {name: asdict(test) for name, test in against(table, names, respire, adapter).items()}
-
-
-def _corrected(request: Request, progress: Progress | None) -> Experiment | None:
-    """The same methods on the data put right, where there are such data."""
-    there = request.corrected or request.source / CORRECTED
-    if request.corrected is None and not there.is_dir():
-        return None
-    out = request.out / CORRECTED
-    return run(there, out, request.names, request.settings, jobs=request.jobs, progress=progress)

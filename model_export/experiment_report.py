@@ -1,6 +1,6 @@
 """The experiment's page: leader boards first, then where, why, and what the models look like inside."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pandas as pd
 
@@ -21,7 +21,7 @@ def sections(found: Experiment, corrected: Experiment | None) -> list[Section]:
         suspects = _suspects(found, respire, corrected)
         parts += [
             Section("Is it chance?", _CHANCE, list(_tests(found, respire))),
-            Section("Shifted references and outliers", _SHIFTS, list(_cases(found, respire))),
+            Section("Shifted references and outliers", _SHIFTS, list(_cases(found, respire, suspects))),
             Section("One sensor in another's place", _SENSORS, list(_sensors(found, respire, suspects))),
             Section("Inside the models", _INSIDE, list(_models(found, respire, suspects))),
         ]
@@ -58,7 +58,7 @@ def _heatmaps(found: Experiment) -> Iterator[Picture]:
     yield Picture(
         board_plots.kinds_heatmap(middle, moved, "Median R², with adapter"), caption, "r2-with-adapter"
     )
-    if found.table["kind"].isin(TRANSFERS).any():
+    if (found.table["kind"].isin(TRANSFERS) & (found.table["scenario"] == "S1")).any():
         for scenario, word in (("S1", "without"), ("S2", "with")):
             title = f"From dataset to dataset, {word} adapter"
             figure = board_plots.transfer_heatmaps(found.table, found.methods, scenario, title)
@@ -68,21 +68,23 @@ def _heatmaps(found: Experiment) -> Iterator[Picture]:
 
 def _tests(found: Experiment, respire: str) -> Iterator[Picture]:
     names = [name for name in found.methods if name != respire]
-    if names and found.table["kind"].isin(TRANSFERS).any():
-        tests = {
-            "without adapter": against(found.table, [*names, respire], respire, adapter=False),
-            "with adapter": against(found.table, [*names, respire], respire, adapter=True),
-        }
+    tests = {
+        "without adapter": against(found.table, [*names, respire], respire, adapter=False),
+        "with adapter": against(found.table, [*names, respire], respire, adapter=True),
+    }
+    if any(test.cases for tested in tests.values() for test in tested.values()):
         title = f"{respire} against each other method"
         caption = (
             "Right of the line RESPIRE is better. Paired two-sided t-tests over all transfers, bars are 95 % "
-            "confidence; R² is cut off at -1, since how useless a useless model is decides nothing."
+            "confidence; R² is cut off at -1, since how useless a useless model is decides nothing. "
+            "Transfers share models and references, so they are not independent and the first p is too "
+            "small; the second is of the same test with the differences averaged by sensor first."
         )
         yield Picture(board_plots.differences(tests, respire, title), caption, "t-tests")
 
 
-def _cases(found: Experiment, respire: str) -> Iterator[Picture]:
-    moved = [case for kind in ("XX", "XS") if (case := showcase.shifted(found, respire, kind))]
+def _cases(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Picture]:
+    moved = [case for kind in ("XX", "XS") if (case := showcase.shifted(found, respire, kind, suspects))]
     if moved:
         title = "A shifted reference, and what an adapter does"
         caption = (
@@ -90,7 +92,7 @@ def _cases(found: Experiment, respire: str) -> Iterator[Picture]:
             "but are off by a zero or a gain."
         )
         yield Picture(case_plots.series(moved, title), caption, "series")
-    spoilt = showcase.spoilt(found, respire)
+    spoilt = showcase.spoilt(found, respire, suspects)
     if spoilt:
         caption = "The transfers where few windows cost most. At the dotted line 5 % are left out."
         title = "Few outliers cost much R²"
@@ -128,10 +130,11 @@ def _sensors(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pi
 
 
 def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Picture]:
-    sensors = sorted({member.place.sensor for member in found.collection.members})
+    fits = found.fits(respire)
+    sensors = sorted({member.place.sensor for member in fits})
     sound = [name for name in sensors if name not in suspects]
-    shown = [*sound[:1], *sorted(suspects)[:1]] if suspects else sound[:2]
-    picked = [showcase.longest(found.collection.members, name) for name in shown]
+    shown = [*sound[:1], *(name for name in sensors if name in suspects)][:2] if suspects else sound[:2]
+    picked = [showcase.longest(fits, name) for name in shown]
     curves = {str(one.place): found.fit(respire, one)["details"]["weights"] for one in picked}
     caption = "Each sensor's longest recording. Smooth curves are chemistry, erratic ones are overfitting."
     test = showcase.sensors_compared(found.table, respire, *shown) if len(shown) == 2 else None
@@ -149,34 +152,45 @@ def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pic
 
 
 def _fault(found: Experiment, corrected: Experiment, respire: str) -> Iterator[Picture]:
-    sensors = sorted({member.place.sensor for member in corrected.collection.members})
-    before, after = (_elsewhere(one.table, sensors) for one in (found, corrected))
+    there = {one.place for one in corrected.collection.members}
+    places = [one.place for one in found.collection.members if one.place in there]
+    before, after = (_elsewhere(one.table, map(str, places)) for one in (found, corrected))
     common = [name for name in found.methods if name in before.index and name in after.index]
     if common:
-        title = f"{', '.join(sensors)} before and after the correction"
+        title = f"{', '.join(_in_both(found, corrected))} before and after the correction"
         caption = "The same recordings and methods; only the fault was put right."
         figure = model_plots.before_after(before.loc[common], after.loc[common], title)
         yield Picture(figure, caption, "before-after")
-    for sensor in sensors[:1]:
+    again = {one.place for one in corrected.fits(respire)}
+    both = [one for one in found.fits(respire) if one.place in again]
+    if both:
+        longest = showcase.longest(both, both[0].place.sensor)
         pair = {
-            name: one.fit(respire, showcase.longest(one.collection.members, sensor))["details"]["weights"]
-            for name, one in ((f"{sensor}, before", found), (f"{sensor}, after", corrected))
+            f"{longest.place}, {when}": one.fit(respire, longest)["details"]["weights"]
+            for when, one in (("before", found), ("after", corrected))
         }
         title, caption = "Weights before and after", "The same sensor and recording."
-        unit = corrected.collection.members[0].train.unit
-        yield Picture(model_plots.weight_curves(pair, unit, title), caption, "weights-before-after")
+        yield Picture(
+            model_plots.weight_curves(pair, longest.train.unit, title), caption, "weights-before-after"
+        )
 
 
-def _elsewhere(table: pd.DataFrame, sensors: list[str]) -> "pd.Series[float]":
-    """The median R² over the transfers of some sensors, with adapter."""
-    moved = table["kind"].isin(TRANSFERS) & (table["scenario"] == "S2") & table["sensor"].isin(sensors)
-    return table[moved].groupby("method")["r2"].median()
+def _in_both(found: Experiment, corrected: Experiment) -> list[str]:
+    return [name for name in corrected.collection.sensors if name in found.collection.sensors]
+
+
+def _elsewhere(table: pd.DataFrame, places: Iterable[str]) -> "pd.Series[float]":
+    """The median R² over the transfers from some places to others of them, with adapter."""
+    names = list(places)
+    moved = table[table["kind"].isin(TRANSFERS) & (table["scenario"] == "S2")]
+    source, target = (moved["sensor"] + "_" + moved[column] for column in ("dataset", "target_dataset"))
+    return moved[source.isin(names) & target.isin(names)].groupby("method")["r2"].median()
 
 
 def _suspects(found: Experiment, respire: str, corrected: Experiment | None) -> set[str]:
     """The sensors that were put right, if any were; else those whose models serve nobody."""
-    if corrected:
-        return {member.place.sensor for member in corrected.collection.members}
+    if corrected and (both := _in_both(found, corrected)):
+        return set(both)
     return showcase.suspects(found.table, respire)
 
 

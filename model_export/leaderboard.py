@@ -20,13 +20,19 @@ CASE = ["sensor", "dataset", "target_sensor", "target_dataset", "kind", "scenari
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A paired two-sided t-test over cases that both methods faced; `difference` is first - second."""
+    """A paired two-sided t-test over cases that both methods faced; `difference` is first - second.
+
+    Cases of one sensor share models and references, so they are no independent proofs; the second test
+    averages the differences by sensor first.
+    """
 
     cases: int
     difference: float
     low: float  # of its 95 % confidence interval
     high: float
     p: float
+    sensors: int = 0
+    p_by_sensor: float = nan
 
 
 def scores(table: pd.DataFrame, methods: Sequence[str], column: str = "r2") -> pd.DataFrame:
@@ -82,19 +88,34 @@ def medians(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     return wide.reindex(list(methods))
 
 
-def paired(first: Array, second: Array) -> Paired:
-    """Whether two methods' R² over the same cases, cut off at -1, differ by more than chance."""
+def paired(first: Array, second: Array, sensors: Sequence[str] = ()) -> Paired:
+    """Whether two methods' R² over the same cases, cut off at -1, differ by more than chance.
+
+    With each case's sensor, whether they do so over sensors, too.
+    """
     difference = np.maximum(first, WORST) - np.maximum(second, WORST)
     mean = float(difference.mean()) if len(difference) else nan
+    means = pd.Series(difference).groupby(list(sensors)).mean().to_numpy() if len(sensors) else np.empty(0)
+    _, _, p_by_sensor = _t_test(means)
+    return Paired(len(difference), mean, *_t_test(difference), len(means), p_by_sensor)
+
+
+def _t_test(difference: Array) -> tuple[float, float, float]:
+    """The 95 % confidence interval of the mean, and p; nan where nothing can be said."""
     if len(difference) < 2 or np.ptp(difference) == 0.0:
-        return Paired(len(difference), mean, nan, nan, nan)
+        return nan, nan, nan
     test = ttest_1samp(difference, 0.0)
     between = test.confidence_interval(0.95)
-    return Paired(len(difference), mean, float(between.low), float(between.high), float(test.pvalue))
+    return float(between.low), float(between.high), float(test.pvalue)
 
 
 def against(table: pd.DataFrame, methods: Sequence[str], best: str, adapter: bool) -> dict[str, Paired]:
     """One method against each of the others over all transfers of the source's own sensor."""
     moved = table["kind"].isin(TRANSFERS) & (table["scenario"] == ("S2" if adapter else "S1"))
     wide = scores(table[moved], methods)
-    return {name: paired(wide[best].to_numpy(), wide[name].to_numpy()) for name in methods if name != best}
+    sensors = list(wide.index.get_level_values("sensor"))
+    return {
+        name: paired(wide[best].to_numpy(), wide[name].to_numpy(), sensors)
+        for name in methods
+        if name != best
+    }

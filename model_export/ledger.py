@@ -19,7 +19,8 @@ import pandas as pd
 from edge_agent.errors import BadSettings, RespireError
 from model_export.catalogue import Member, Place
 
-Fit = Mapping[str, Any]  # parameters, details, seconds, rows, own: see experiment.fit_one
+Fit = Mapping[str, Any]  # see experiment.fit_one
+_FIT = (("parameters", dict), ("details", dict), ("seconds", float), ("rows", list), ("own", dict))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,9 @@ class Task:
 
     method: str
     place: Place
+
+    def __str__(self) -> str:
+        return f"{self.method} on {self.place}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +47,9 @@ class Ledger:
         if not path.exists():
             write_whole(path, json.dumps(now, indent=1).encode())
             return
-        try:
-            then = json.loads(path.read_text())
-        except (OSError, ValueError) as error:
-            raise RespireError(f"{path}: could not be read: {error}; name another --out") from error
+        then = _read(path)
+        if not isinstance(then, dict):
+            raise RespireError(f"{path}: expected settings and data as JSON, got neither; name another --out")
         _require_same(self.folder, then, now)
 
     def path(self, task: Task) -> Path:
@@ -54,8 +57,15 @@ class Ledger:
         return self.folder / "fits" / task.method / f"{task.place}.json"
 
     def has(self, task: Task) -> bool:
-        """Whether the task is done."""
-        return self.path(task).exists()
+        """Whether the task is done; a file that is damaged or incomplete does not count."""
+        fit = _read(self.path(task))
+        if not isinstance(fit, dict) or any(not isinstance(fit.get(name), kind) for name, kind in _FIT):
+            return False
+        return bool(fit["rows"]) and all(isinstance(row, dict) and "r2" in row for row in fit["rows"])
+
+    def damaged(self, task: Task) -> bool:
+        """Whether there is a file, but no fit in it."""
+        return self.path(task).exists() and not self.has(task)
 
     def save(self, task: Task, fit: Fit) -> None:
         """Keep a fit."""
@@ -72,6 +82,14 @@ class Ledger:
         table.to_parquet(columns, index=False)
         write_whole(self.folder / "results.parquet", columns.getvalue())
         write_whole(self.folder / "results.csv", table.to_csv(index=False, float_format="%.6g").encode())
+
+
+def _read(path: Path) -> Any:
+    """What a file of ours holds, None if that is not JSON."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def digest(member: Member) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from edge_agent.kernel import Array
 from edge_agent.model import Model
-from model_export.dataset import Dataset
+from model_export.dataset import Dataset, varies
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,9 @@ def r2(reference: Array, estimate: Array) -> float:
     >>> r2(np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0, 2.0]))
     0.0
     """
-    total = float(np.sum((reference - reference.mean()) ** 2)) if len(reference) else 0.0
-    return 1.0 - float(np.sum((reference - estimate) ** 2)) / total if total > 0.0 else nan
+    if not varies(reference):
+        return nan
+    return 1.0 - float(np.sum((reference - estimate) ** 2) / np.sum((reference - reference.mean()) ** 2))
 
 
 def score(reference: Array, estimate: Array, half_width: float | None = None) -> Score:

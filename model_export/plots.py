@@ -21,6 +21,8 @@ from model_export.size_curve import SizePoint
 # Okabe and Ito's palette, chosen to be told apart with any kind of colour vision.
 BLUE, ORANGE, VERMILLION, GREEN, INK = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#222222"
 GREY, PALE, SAND, SKY = "#8a8a8a", "#f0f0f0", "#fbeecb", "#56B4E9"
+DETAIL_DAYS = 3  # more would be a zigzag at a phone's width
+DAY_MS = 86_400_000
 WIDTH = 4.8  # inches: at a phone's 360 px the smallest text is still 9 px high
 STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -49,25 +51,26 @@ def png(figure: Figure, dpi: int = 200) -> bytes:
 
 
 @rc_context(STYLE)
-def timeline(model: Model, dataset: Dataset, n_train: int, outliers: NDArray[np.bool_], title: str) -> Figure:
-    """Estimate and reference over time; the part after n_train is the test."""
-    figure, axes = single(3.0, title)
-    estimate = model.predict(dataset.inputs, dataset.auxiliary)
-    times, reference, curve = with_gaps(dataset.start_ms, dataset.target, estimate)
-    if model.interval:
-        half = model.interval.half_width
-        label = f"{model.interval.level:.0%} interval"
-        axes.fill_between(times, curve - half, curve + half, color=BLUE, alpha=0.2, lw=0, label=label)
-    axes.plot(times, reference, color=INK, lw=0.9, label="reference")
-    axes.plot(times, curve, color=BLUE, lw=0.9, label="estimate")
-    _mark_outliers(axes, times_of(dataset.start_ms[:n_train]), dataset.target[:n_train], outliers)
-    if n_train < len(dataset):
-        end = times_of(dataset.start_ms[-1:] + WINDOW_MS)[0]
-        first = times_of(dataset.start_ms[n_train:])[0]
-        axes.axvspan(first, end, color=SAND, lw=0, zorder=0, label="test")
-    date_axis(axes)
-    axes.set(ylabel=_gas(model), xlabel="time (UTC)")
-    legend_below(figure, axes)
+def timeline(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure:
+    """The last days window by window, and the error of every day; what comes after n_train is the test."""
+    figure = blank(4.6, title)
+    detail, whole = figure.subplots(2, height_ratios=[3.0, 2.0])
+    first = int(np.searchsorted(dataset.start_ms, dataset.start_ms[-1] + WINDOW_MS - DETAIL_DAYS * DAY_MS))
+    _follow(detail, model, dataset.part(slice(first, None)))
+    _errors_by_day(whole, model, dataset)
+    _shade_test(whole, dataset, n_train)
+    if first < n_train:
+        _shade_test(detail, dataset, n_train)
+    span = f"the last {DETAIL_DAYS} days" if first else "the whole recording"
+    detail.set_title(span if first < n_train else f"{span}, part of the test", fontsize=8.5, loc="left")
+    whole.set_title(
+        "error of each day: median, and 80% of it; dashed: the interval", fontsize=8.5, loc="left"
+    )
+    date_axis(detail)
+    date_axis(whole)
+    whole.set_xlabel("time (UTC)")
+    figure.align_ylabels()
+    legend_below(figure, detail, whole)
     return figure
 
 
@@ -100,12 +103,13 @@ def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figur
     axes.scatter(dataset.auxiliary[test], error[test], s=9, color=BLUE, alpha=0.7, lw=0, label="test")
     centres, medians = _running_median(dataset.auxiliary, error)
     axes.plot(centres, medians, color=VERMILLION, lw=1.8, label="median")
-    if model.interval:
-        for side in (-1.0, 1.0):
-            axes.axhline(
-                side * model.interval.half_width, color=GREEN, lw=1.0, ls="--", label=_level(model, side)
-            )
-    axes.set(xlabel="temperature (°C)", ylabel=f"estimate - reference ({model.unit})")
+    _interval_lines(axes, model)
+    limit = _robust_limit(model, error)
+    beyond = int((np.abs(error) > limit).sum())
+    if beyond:
+        note = f"{beyond} of {len(error)} windows lie beyond this scale"
+        axes.set_title(note, fontsize=8, loc="right", color=GREY)
+    axes.set(xlabel="temperature (°C)", ylabel=f"estimate - reference ({model.unit})", ylim=(-limit, limit))
     legend_below(figure, axes)
     return figure
 
@@ -182,11 +186,51 @@ def date_axis(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
-def legend_below(figure: Figure, axes: Axes) -> None:
-    """One line of legend under everything."""
-    handles, labels = axes.get_legend_handles_labels()
-    options = {"ncols": len(labels), "handlelength": 1.4, "columnspacing": 1.0}
-    figure.legend(handles, labels, loc="outside lower center", **options)
+def legend_below(figure: Figure, *panels: Axes) -> None:
+    """One line of legend under everything; what several panels show is named once."""
+    named: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
+    options = {"ncols": len(named), "handlelength": 1.4, "columnspacing": 1.0}
+    figure.legend([*named.values()], [*named], loc="outside lower center", **options)
+
+
+def _follow(axes: Axes, model: Model, dataset: Dataset) -> None:
+    """The estimate as a line in its interval, the reference as dots upon it: neither hides the other."""
+    estimate = model.predict(dataset.inputs, dataset.auxiliary)
+    times, reference, curve = with_gaps(dataset.start_ms, dataset.target, estimate)
+    if model.interval:
+        half = model.interval.half_width
+        label = f"{model.interval.level:.0%} interval"
+        axes.fill_between(times, curve - half, curve + half, color=SKY, alpha=0.45, lw=0, label=label)
+    axes.plot(times, curve, color=BLUE, lw=0.9, label="estimate")
+    axes.plot(times, reference, ".", color=INK, ms=2.2, label="reference")
+    axes.set_ylabel(_gas(model))
+
+
+def _errors_by_day(axes: Axes, model: Model, dataset: Dataset) -> None:
+    error = model.predict(dataset.inputs, dataset.auxiliary) - dataset.target
+    days, first = np.unique(dataset.start_ms // DAY_MS, return_index=True)
+    spread = np.array([np.percentile(day, [10.0, 50.0, 90.0]) for day in np.split(error, first[1:])])
+    noon = times_of(days * DAY_MS + DAY_MS // 2)
+    axes.axhline(0.0, color=INK, lw=0.8)
+    _interval_lines(axes, model)
+    axes.vlines(noon, spread[:, 0], spread[:, 2], color=GREY, lw=1.6)
+    axes.plot(noon, spread[:, 1], "o", color=VERMILLION, ms=3.2)
+    axes.set_ylabel(f"error ({model.unit})")
+
+
+def _shade_test(axes: Axes, dataset: Dataset, first: int) -> None:
+    if first < len(dataset):
+        start, end = times_of(dataset.start_ms[[first, -1]] + np.array([0, WINDOW_MS]))
+        axes.axvspan(start, end, color=SAND, lw=0, zorder=0, label="test")
+
+
+def _robust_limit(model: Model, error: Array) -> float:
+    """Half a scale on which the bulk of the errors, and the interval, can be seen."""
+    half_width = model.interval.half_width if model.interval else 0.0
+    return 1.1 * max(float(np.percentile(np.abs(error), 98.0)), 1.5 * half_width) or 1.0
 
 
 def _mark_outliers(axes: Axes, x: NDArray[np.generic], y: Array, outliers: NDArray[np.bool_]) -> None:
@@ -198,8 +242,11 @@ def _gas(model: Model) -> str:
     return f"{model.gas} ({model.unit})"
 
 
-def _level(model: Model, side: float) -> str:
-    return f"{model.interval.level:.0%} interval" if model.interval and side > 0.0 else ""
+def _interval_lines(axes: Axes, model: Model) -> None:
+    if model.interval:
+        half, label = model.interval.half_width, f"{model.interval.level:.0%} interval"
+        axes.axhline(half, color=GREEN, lw=1.0, ls="--", label=label)
+        axes.axhline(-half, color=GREEN, lw=1.0, ls="--")
 
 
 def times_of(at_ms: NDArray[np.int64]) -> NDArray[np.datetime64]:

@@ -1,10 +1,11 @@
 """Where a model comes from: the facts a bundle carries about its own making, and back."""
 
+from collections.abc import Mapping
 from importlib.metadata import version
 
 import numpy as np
 
-from edge_agent.errors import BadBundle
+from edge_agent.errors import BadBundle, BadRecording
 from edge_agent.kernel import Array
 from edge_agent.messages import format_time
 from edge_agent.model import Fact, Model
@@ -23,9 +24,7 @@ def facts(calibration: Calibration, train: Dataset, test: Score, r2_train: float
     counts, _ = np.histogram(train.auxiliary, DENSITY_BINS, calibration.model.domain["temperature"])
     found: dict[str, Fact] = {
         "dataset": train.name,
-        "from": format_time(int(train.start_ms[0])),
-        "to": format_time(int(train.start_ms[-1]) + WINDOW_MS),
-        "n_train": len(train),
+        **_dates(train),
         "n_test": test.n,
         "support": len(calibration.compressed.support),
         "r2_train": r2_train,
@@ -60,6 +59,25 @@ def hyperparameters(model: Model) -> Hyperparameters:
         ) from error
 
 
+def require_fitted_to(model: Model, train: Dataset) -> None:
+    """Refuse windows that a model was not fitted to, by their number, dates and ranges."""
+    known, found = (_stretch(facts) for facts in (model.provenance, _dates(train)))
+    columns = zip((*train.channels, model.auxiliary), (*train.inputs.T, train.auxiliary), strict=True)
+    others = [
+        name
+        for name, values in columns
+        if not np.allclose(model.domain.get(name, np.nan), (values.min(), values.max()), rtol=1e-4)
+    ]
+    if known == found and others:
+        found = f"other values of {', '.join(others)} in them"
+    if known != found:
+        raise BadRecording(
+            f"{train.name}: expected the recording that the bundle was fitted to "
+            f"({model.provenance.get('dataset')}: {known}), got {found}; "
+            "give its files, --reference and --test-share as to fit"
+        )
+
+
 def density(model: Model) -> tuple[Array, Array] | None:
     """Edges (k + 1,) and counts (k,) of the training temperatures, where the bundle tells."""
     text, between = model.provenance.get("temperature_counts"), model.domain.get(model.auxiliary)
@@ -67,3 +85,15 @@ def density(model: Model) -> tuple[Array, Array] | None:
         return None
     counts = np.array([int(word) for word in text.split() if word.isdigit()], dtype=float)
     return (np.linspace(*between, len(counts) + 1), counts) if len(counts) else None
+
+
+def _dates(train: Dataset) -> dict[str, Fact]:
+    return {
+        "from": format_time(int(train.start_ms[0])),
+        "to": format_time(int(train.start_ms[-1]) + WINDOW_MS),
+        "n_train": len(train),
+    }
+
+
+def _stretch(known: Mapping[str, Fact]) -> str:
+    return f"{known.get('n_train')} windows from {known.get('from')} to {known.get('to')}"

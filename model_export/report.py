@@ -39,13 +39,14 @@ def pictures(training: Training, curves: Curves) -> list[Picture]:
     bias = f"Error over temperature: bias {score.bias:+.2g} {model.unit} ({where})"
     return [
         Picture(
-            plots.timeline(model, dataset, n_train, fitted.outliers, follows),
-            "Estimate and reference over time. The shaded part was kept apart for the test; crosses are "
-            "train windows that the fit took for outliers.",
+            plots.timeline(model, dataset, n_train, follows),
+            "Estimate and reference in the last days, and below the error of every day of the recording: "
+            "days that part from zero are a drift or a step. The shaded part was kept apart for the test.",
         ),
         Picture(
             plots.scatter(model, dataset, n_train, fitted.outliers, error),
-            "Estimate against reference. On the dashed line both agree.",
+            "Estimate against reference. On the dashed line both agree; crosses are train windows that the "
+            "fit took for outliers.",
         ),
         Picture(
             plots.residuals(model, dataset, n_train, bias),

@@ -1,6 +1,6 @@
 """Which of thousands of cases to show: chosen by rule from the results table, never by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,12 @@ APART = 0.2  # R² that a sensor's median must lie below the network's to be put
 JUDGED = ["dataset", "target_dataset"]
 
 
-def shifted(found: Experiment, method: str, kind: str) -> Case | None:
-    """The case of a kind that the adapter lifts most, of those that it makes good."""
-    rows = _own(found, method, [kind])
+def shifted(found: Experiment, method: str, kind: str, suspects: Collection[str] = ()) -> Case | None:
+    """The case of a kind that the adapter lifts most, of those that it makes good.
+
+    A suspect's shift is its own and not its reference's, so suspects are left out.
+    """
+    rows = _own(found, method, [kind], suspects)
     both = rows.pivot(index=["sensor", *JUDGED], columns="scenario", values="r2").reset_index()
     good = both[both["S2"] >= GOOD] if len(both) else both
     if good.empty:
@@ -28,9 +31,9 @@ def shifted(found: Experiment, method: str, kind: str) -> Case | None:
     return _case(found, method, (str(most["sensor"]), str(most["dataset"]), str(most["target_dataset"])))
 
 
-def spoilt(found: Experiment, method: str, count: int = 2) -> list[Case]:
+def spoilt(found: Experiment, method: str, suspects: Collection[str] = (), count: int = 2) -> list[Case]:
     """The cases where the worst 5 % of windows cost most R², with adapter, each on a dataset of its own."""
-    rows = _own(found, method, TRANSFERS)
+    rows = _own(found, method, TRANSFERS, suspects)
     rows = rows[(rows["scenario"] == "S2") & (rows["r2_trimmed"] >= GOOD)]
     rows = rows.assign(cost=rows["r2_trimmed"] - rows["r2"]).sort_values("cost", ascending=False)
     first = rows.drop_duplicates("target_dataset")[:count]
@@ -75,8 +78,8 @@ def scenarios(table: pd.DataFrame, method: str, source: str, target: str) -> pd.
     return wide.reindex(index=[kind for kind in ("SS", *TRANSFERS) if kind in wide.index])
 
 
-def longest(members: Sequence[Member], sensor: str) -> Member:
-    """The sensor's recording with the most windows."""
+def longest(members: Iterable[Member], sensor: str) -> Member:
+    """The sensor's recording with the most windows, of some."""
     return max((one for one in members if one.place.sensor == sensor), key=lambda one: len(one.train))
 
 
@@ -89,15 +92,13 @@ def sensors_compared(table: pd.DataFrame, method: str, first: str, second: str) 
 
 def losses(found: Experiment, method: str) -> pd.DataFrame:
     """R² lost against the full model: one row a fit, one column a number of support vectors."""
-    fits = [found.fit(method, member)["details"]["sizes"] for member in found.collection.members]
+    fits = [found.fit(method, member)["details"]["sizes"] for member in found.fits(method)]
     return pd.DataFrame([{point["size"]: point["loss"] for point in points} for points in fits])
 
 
-def _own(found: Experiment, method: str, kinds: Sequence[str]) -> pd.DataFrame:
-    table = found.table
-    return table[
-        (table["method"] == method) & table["kind"].isin(kinds) & table["scenario"].isin(["S1", "S2"])
-    ]
+def _own(found: Experiment, method: str, kinds: Sequence[str], without: Collection[str]) -> pd.DataFrame:
+    table = found.table[(found.table["method"] == method) & ~found.table["sensor"].isin(list(without))]
+    return table[table["kind"].isin(kinds) & table["scenario"].isin(["S1", "S2"])]
 
 
 def _case(found: Experiment, method: str, key: tuple[str, str, str]) -> Case:

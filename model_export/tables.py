@@ -1,7 +1,6 @@
 """Recordings on disk, as series of values over time: tidy CSV or Parquet, one file or several."""
 
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,17 +9,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from edge_agent.errors import BadRecording
 from edge_agent.kernel import Array
 from edge_agent.messages import LIMIT
-from model_export import stamps
+from model_export import stamps, table_files
 
 TIMESTAMP, SENSOR, TEMPERATURE, REFERENCE = "timestamp", "sensor", "temperature", "reference"
 _NOT_CHANNELS = (TIMESTAMP, SENSOR, TEMPERATURE, REFERENCE)
-_UNREADABLE = (OSError, ValueError, EOFError, zlib.error, pa.ArrowException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +55,23 @@ class _Reader:
     sensor: str
     layout: Layout
     parts: dict[str, list[tuple[NDArray[np.int64], Array]]] = field(default_factory=dict)
-    found: list[str] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)  # in their words
+    known: set[str] = field(default_factory=set)  # in ours
+    untimed: dict[str, list[str]] = field(default_factory=dict)  # files without a timestamp: their columns
     dropped: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
     def add(self, path: Path) -> None:
         """Read one file; it may hold some of the columns only."""
-        table = _table(path)
-        self.found += [column for column in map(str, table.columns) if column not in self.found]
+        table = table_files.table(path)
+        columns = [*map(str, table.columns)]
+        self.found += [column for column in columns if column not in self.found]
         table = self._named(table)
+        self._require_once(table, path.name)
+        self.known.update(self._wanted(table))
         if TIMESTAMP not in table.columns:
-            raise BadRecording(
-                f"{path.name}: expected a column {self.theirs(TIMESTAMP)}, got {', '.join(self.found)}; "
-                "name it with --columns timestamp=…"
-            )
+            self.untimed[path.name] = columns
+            return
         table = self._of_sensor(table, path.name)
         at_ms = self._times(table[TIMESTAMP], path.name)
         for column in self._wanted(table):
@@ -82,6 +82,12 @@ class _Reader:
         ours = {theirs: ours for ours, theirs in self.layout.columns.items()}
         others = [name for name in table.columns if name in self.layout.columns and name not in ours]
         return table.drop(columns=others).rename(columns=ours)
+
+    def _require_once(self, table: pd.DataFrame, name: str) -> None:
+        repeated = {*table.columns[table.columns.duplicated()]} & {*self._wanted(table), TIMESTAMP, SENSOR}
+        if repeated:
+            theirs = ", ".join(sorted(map(self.theirs, repeated)))
+            raise BadRecording(f"{name}: expected each column once, got {theirs} twice; rename or remove one")
 
     def theirs(self, ours: str) -> str:
         """What the files call a column of ours."""
@@ -107,9 +113,16 @@ class _Reader:
         readable = read.at_ms != stamps.UNREADABLE
         if not readable.any():
             raise BadRecording(
-                f"{name}: expected time stamps as ISO 8601 or epoch, got {str(column.iloc[0])!r:.40}"
+                f"{name}: expected time stamps as ISO 8601 or epoch, got {_first(column, ~readable)}; "
+                "write them like 2024-02-01T10:15:00Z"
             )
-        self._drop("unreadable timestamp", int((~readable).sum()))
+        if unreadable := int((~readable).sum()):
+            self._drop("unreadable timestamp", unreadable)
+            what = f"{unreadable} time stamp{'s' * (unreadable > 1)}"
+            self.notes.append(
+                f"{name}: {what} could not be read, the first {_first(column, ~readable)}; "
+                "write them like 2024-02-01T10:15:00Z"
+            )
         if read.naive and zone is None:
             self.notes.append(f"{name}: stamps have no time zone, read as UTC; --timezone says otherwise")
         if (np.diff(read.at_ms[readable]) < 0).any():
@@ -179,24 +192,10 @@ def title(paths: Sequence[Path]) -> str:
     return f"{paths[0].name}{more}"
 
 
-def _table(path: Path) -> pd.DataFrame:
-    try:
-        if path.suffix == ".parquet":
-            table = pd.read_parquet(path, engine="pyarrow")
-        else:
-            table = pd.read_csv(path, low_memory=False)
-    except FileNotFoundError:
-        raise BadRecording(f"{path}: expected a recording, got no such file; check the path") from None
-    except pd.errors.EmptyDataError:
-        raise BadRecording(f"{path.name}: expected a header and rows, the file is empty") from None
-    except _UNREADABLE as error:
-        kind = "Parquet" if path.suffix == ".parquet" else "CSV"
-        raise BadRecording(
-            f"{path.name}: expected {kind}, got something else or a cut file; --debug shows more"
-        ) from error
-    if table.empty:
-        raise BadRecording(f"{path.name}: expected a header and rows, got no rows")
-    return table
+def _first(column: "pd.Series[Any]", chosen: NDArray[np.bool_]) -> str:
+    """The first of some values, and where it stands."""
+    at = int(np.flatnonzero(chosen)[0])
+    return f"{str(column.iloc[at])!r:.40} in row {int(column.index[at]) + 1} after the header"
 
 
 def _is_channel(name: str) -> bool:
@@ -206,16 +205,40 @@ def _is_channel(name: str) -> bool:
 def _channels(reader: _Reader, name: str) -> list[str]:
     """op1, op2, … without a gap, then the channels that only --columns names."""
     mapped = [ours for ours in reader.layout.columns if ours not in _NOT_CHANNELS]
-    numbered = [column for column in {*reader.parts, *mapped} if _is_channel(column)]
+    numbered = [column for column in {*reader.known, *mapped} if _is_channel(column)]
     others = [ours for ours in mapped if not _is_channel(ours)]
     last = max((int(column[2:]) for column in numbered), default=0 if others else 1)
     return [f"op{number}" for number in range(1, last + 1)] + others
 
 
 def _require(reader: _Reader, name: str, wanted: Iterable[str]) -> None:
-    for column in wanted:
-        if column not in reader.parts:
-            raise BadRecording(
-                f"{name}: expected a column {reader.theirs(column)}, got {', '.join(reader.found)}; "
-                f"name it with --columns {column}=…"
-            )
+    """Refuse files that lack a column, naming all that lack."""
+    missing = [TIMESTAMP] if reader.untimed else []
+    missing += [column for column in wanted if column not in reader.known][:8]
+    if not missing:
+        return
+    where, found = name, reader.found
+    if missing == [TIMESTAMP]:
+        where, found = next(iter(reader.untimed.items()))
+    theirs = ", ".join(map(reader.theirs, missing))
+    raise BadRecording(
+        f"{where}: expected {'columns' if missing[1:] else 'a column'} {theirs}, got {', '.join(found)}; "
+        f"{_advice(reader, missing)}"
+    )
+
+
+def _advice(reader: _Reader, missing: Sequence[str]) -> str:
+    """How to map what is missing; a name on the left of = that is not ours is a slip, or a channel's own."""
+    strange = [
+        f"{ours}={theirs}"
+        for ours, theirs in reader.layout.columns.items()
+        if ours not in _NOT_CHANNELS and not _is_channel(ours)
+    ]
+    names = (
+        f"name {'them' if missing[1:] else 'it'} with --columns {','.join(f'{name}=…' for name in missing)}"
+    )
+    if not strange:
+        return names
+    return (
+        f"{names} (got {','.join(strange)}, where ours are timestamp, op1, op2, …, temperature and reference)"
+    )

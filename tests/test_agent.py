@@ -300,6 +300,33 @@ def test_status_asks_the_broker(
     assert capsys.readouterr().err == words
 
 
+def test_status_asks_after_an_agent_that_says_nothing_any_more(
+    agent: AgentProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wait_until(lambda: (agent.state / "journal.db").exists() and main(["status", *_config(agent)]) == 0)
+    agent.kill()
+    capsys.readouterr()
+    wait_until(lambda: main(["status", *_config(agent)]) == 0 and capsys.readouterr().err)
+    main(["status", *_config(agent)])
+    assert capsys.readouterr().err == "status: this was said 0 minutes ago; is the agent running?\n"
+
+
+def test_a_second_agent_on_one_state_is_refused(
+    agent: AgentProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would count what the first has counted; the first does not notice."""
+    agent.wait_for("broker.connected")
+    assert agent.process
+    assert main(["run", *_config(agent)]) == 78
+    other = f"expected no other agent here, got process {agent.process.pid}"
+    assert f"{agent.state}: {other}; stop it, or set another" in capsys.readouterr().err
+    assert agent.stop() == 0
+
+
+def _config(agent: AgentProcess) -> list[str]:
+    return ["--config", str(agent.config)]
+
+
 def _accepted(agent: AgentProcess) -> int:
     try:
         return int(json.loads(newest_health(agent.state))["readings"]["accepted"])

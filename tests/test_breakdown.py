@@ -85,6 +85,24 @@ def test_a_linear_breakdown_point_has_exponent_one() -> None:
     assert slopes(found) == {"ridge": {"scattered": pytest.approx(1.0)}}
 
 
+def test_what_never_broke_is_no_breakdown_point() -> None:
+    """The most that was tried is a share of N, so its exponent would be 1 by construction."""
+    points = [
+        Point("ridge", adversary, n, k, k / n, 0.0, recovered)
+        for n in (100, 1000)
+        for adversary, last in (("scattered", 1.0), ("leverage", 0.0))
+        for k, recovered in ((n // 10, 1.0), (n // 5, last))
+    ]
+    found = limits(points)
+    assert [(one.adversary, one.n, one.k, one.censored) for one in found] == [
+        ("scattered", 100, 20, True),
+        ("leverage", 100, 10, False),
+        ("scattered", 1000, 200, True),
+        ("leverage", 1000, 100, False),
+    ]
+    assert slopes(found) == {"ridge": {"leverage": pytest.approx(1.0)}}
+
+
 def test_a_sweep_is_the_same_every_time() -> None:
     first, second = (sweep(sizes=(100,), fractions=(0.1, 0.3), seeds=1) for _ in range(2))
     assert first == second
@@ -96,6 +114,10 @@ def test_the_command_tells_and_draws(tmp_path: Path, capsys: pytest.CaptureFixtu
     told = json.loads(capsys.readouterr().out)
     assert {row["n"] for row in told["breakdown"]} == {100, 200}
     assert all(row["sqrt_n"] == pytest.approx(sqrt(row["n"]), rel=1e-5) for row in told["breakdown"])
+    censored = {row["adversary"] for row in told["breakdown"] if row["censored"]}
+    assert "scattered, either sign" in censored
+    assert "clustered" not in censored
+    assert "scattered, either sign" not in told["exponents"]["projection"]
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
 
 

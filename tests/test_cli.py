@@ -82,6 +82,57 @@ def test_check_of_bad_settings_or_bundles_exits_78(tmp_path: Path, bundles: Path
 
 
 @pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (
+            "broker.username = 'v'\nbroker.password_file = '/no'",
+            "edge-agent: /no: No such file or directory; ",
+        ),
+        (
+            "broker.tls = true\nbroker.ca_file = '/no'",
+            "edge-agent: /no: No such file or directory; expected PEM",
+        ),
+        (
+            "topics.channels = ['a', 'temperature']",
+            "topics.channels: expected op1, op2 for the bundle of 5A2D",
+        ),
+        ("state = '{bundles}/5A2D.bundle'", "5A2D.bundle: expected a directory, got a file"),
+    ],
+)
+def test_check_finds_what_run_would_stumble_over(
+    tmp_path: Path, bundles: Path, settings: str, words: str
+) -> None:
+    config = tmp_path / "edge-agent.toml"
+    config.write_text(f'bundles = "{bundles}"\n' + settings.replace("{bundles}", str(bundles)))
+    done = run("check", "--config", config)
+    assert words in done.stderr
+    assert (done.returncode, done.stdout) == (78, "")
+
+
+def test_check_leaves_systemds_credentials_to_systemd(tmp_path: Path, bundles: Path) -> None:
+    config = tmp_path / "edge-agent.toml"
+    config.write_text(f'bundles = "{bundles}"\n[broker]\nusername = "v"\npassword_file = "broker-password"\n')
+    done = run("check", "--config", config)
+    remark, *_ = done.stderr.splitlines()
+    assert remark == "check: broker-password is taken for one of systemd's credentials and was not read"
+    assert done.returncode == 0
+
+
+def test_rows_in_no_order_are_remarked_upon(bundles: Path, csv: Path) -> None:
+    header, *rows = csv.read_text().splitlines()
+    csv.write_text("\n".join([header, *reversed(rows)]))
+    done = run("replay", "--bundles", bundles, "--sensor", "5A2D", csv)
+    assert "rows are expected in the order of time, sort them" in done.stderr
+
+
+@pytest.mark.parametrize("option", [["--length-s", "0"], ["--length-s", "90"], ["--grace-s", "-1"]])
+def test_impossible_windows_are_a_usage_error(bundles: Path, csv: Path, option: list[str]) -> None:
+    done = run("replay", "--bundles", bundles, "--sensor", "5A2D", csv, *option)
+    assert done.returncode == 2
+    assert f"argument {option[0]}: expected" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
         (["replay", "--bundles", "{bundles}", "--sensor", "5A2D", "no.csv"], 1,

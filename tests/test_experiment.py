@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edge_agent.errors import BadSettings
+from edge_agent.errors import BadSettings, RespireError
 from model_export import adapt, transfer
 from model_export.cases import kind, trimmed_r2
 from model_export.catalogue import Place, collect
 from model_export.cli import main
-from model_export.experiment import Settings, run
+from model_export.experiment import Experiment, Settings, evaluate
+from model_export.ledger import Ledger, Task
 from model_export.methods import METHODS
 from model_export.metrics import r2
 from model_export.network_csv import write_network
@@ -30,6 +32,10 @@ WEEK_MS = 7 * 24 * 3_600_000
 METHODS_USED = ("RR", "RESPIRE")
 SETTINGS = Settings(trials=4)
 ROOT = Path(__file__).parent.parent
+
+
+def run(data: Path, out: Path, methods: Sequence[str], settings: Settings, jobs: int = 1) -> Experiment:
+    return evaluate(collect(data), out, methods, settings, jobs=jobs)
 
 
 @pytest.fixture(scope="module")
@@ -141,11 +147,102 @@ def test_other_settings_and_other_data_are_noticed(colocation: Path, tmp_path: P
         run(data, tmp_path / "out", ["RR"], SETTINGS)
 
 
+@pytest.mark.parametrize("left", [b"", b"{}", b"[1]", b'{"rows": [{"r2"', b'{"rows": []}', b"[" * 100_000])
+def test_what_is_no_whole_fit_does_not_count(tmp_path: Path, left: bytes) -> None:
+    ledger, task = Ledger(tmp_path), Task("RR", Place("5A2D", "T", "W"))
+    assert (ledger.has(task), ledger.damaged(task)) == (False, False)
+    ledger.path(task).parent.mkdir(parents=True)
+    ledger.path(task).write_bytes(left)
+    assert (ledger.has(task), ledger.damaged(task)) == (False, True)
+
+
+def test_a_damaged_fit_is_named_and_fitted_again(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, path = tmp_path / "data", tmp_path / "out" / "fits" / "RR" / "5A2D_T-W.json"
+    data.mkdir()
+    (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"{}")
+    found = run(data, tmp_path / "out", ["RR"], SETTINGS)
+    assert (found.fitted, len(found.table)) == (1, 3)
+    expected = f"{path}: expected a whole fit, got a damaged one; it is fitted again\n"
+    assert capsys.readouterr().err == expected
+    assert run(data, tmp_path / "out", ["RR"], SETTINGS).fitted == 0
+
+
+def test_a_fit_that_fails_is_told_and_the_others_are_kept(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder stands where one fit should be written; the report does without it."""
+    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
+        (tmp_path / name).write_bytes((colocation / name).read_bytes())
+    path = tmp_path / "out" / "fits" / "RESPIRE" / "5A2D_T-W.json"
+    path.mkdir(parents=True)
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR,RESPIRE"]
+    assert main([*line, "--trials", "4"]) == 0
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert (told["recordings"], told["fitted"], told["methods"]) == (2, 3, ["RR", "RESPIRE"])
+    reason = f"{path}: could not be written: Is a directory"
+    assert told["skipped"] == [{"name": "RESPIRE on 5A2D_T-W", "reason": reason}]
+    assert f"skipped RESPIRE on 5A2D_T-W: {reason}" in said.err
+    assert "RESPIRE on 5A2D_T-W" in (tmp_path / "out" / "report.html").read_text()
+    assert len(pd.read_parquet(tmp_path / "out" / "results.parquet")) == 3 * 5
+
+
+def test_no_fit_at_all_is_an_error_that_says_why(colocation: Path, tmp_path: Path) -> None:
+    (tmp_path / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    (tmp_path / "out" / "fits" / "RR" / "5A2D_T-W.json").mkdir(parents=True)
+    with pytest.raises(RespireError, match=r"out: expected at least one fit, got none; .*Is a directory$"):
+        run(tmp_path, tmp_path / "out", ["RR"], SETTINGS)
+
+
+def test_a_killed_worker_is_told_with_the_fit_that_it_died_on(tmp_path: Path) -> None:
+    saved(tidy(windows=1500), tmp_path / "5A2D_T-W.csv")
+    saved(tidy(windows=500), tmp_path / "5A2D_T-S.csv")
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "MLP", "--jobs", "1"]
+    program = [sys.executable, "-m", "model_export", *line]
+    victim = subprocess.Popen(program, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    _wait(lambda: _workers(victim.pid))
+    os.kill(_workers(victim.pid)[0], signal.SIGKILL)
+    said = victim.communicate()[1]
+    assert victim.returncode == 1
+    assert said.startswith(
+        "model-export: a process of the experiment was killed, while fitting MLP on 5A2D_T-W; what was fitted"
+    )
+
+
+def _workers(parent: int) -> list[int]:
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [int(one) for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
+
+
+@pytest.mark.parametrize("text", ["[1]", "", "{"])
+def test_a_damaged_beginning_is_one_line(colocation: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "experiment.json").write_text(text)
+    with pytest.raises(RespireError, match=r"experiment.json: expected settings and data as JSON, got neith"):
+        run(colocation, tmp_path, ["RR"], SETTINGS)
+
+
 def test_more_methods_may_be_added_to_a_run(colocation: Path, tmp_path: Path) -> None:
     run(colocation, tmp_path / "out", ["RR"], SETTINGS, jobs=2)
     more = run(colocation, tmp_path / "out", ["RR", "KNN"], SETTINGS, jobs=2)
     assert (more.fitted, more.reused) == (8, 8)
     assert set(more.table["method"]) == {"RR", "KNN"}
+
+
+def test_a_run_of_some_methods_keeps_the_results_of_the_others(
+    colocation: Path, results: pd.DataFrame, tmp_path: Path
+) -> None:
+    """Of those that are finished: one with a fit missing would take its cases from all others' boards."""
+    run(colocation, tmp_path, METHODS_USED, SETTINGS, jobs=2)
+    more = run(colocation, tmp_path, ["DT"], SETTINGS, jobs=2)
+    assert (more.methods, more.fitted, more.reused) == (("DT", "RR", "RESPIRE"), 8, 16)
+    others = more.table[more.table["method"] != "DT"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(others, results)
+    (tmp_path / "fits" / "DT" / "5A2D_T-W.json").unlink()
+    assert run(colocation, tmp_path, METHODS_USED, SETTINGS).methods == METHODS_USED
 
 
 def test_a_killed_run_goes_on_and_repeats_nothing(
@@ -170,6 +267,29 @@ def test_a_killed_run_goes_on_and_repeats_nothing(
     pd.testing.assert_frame_equal(resumed.table, results)
 
 
+def test_the_first_interrupt_finishes_what_runs_and_the_second_ends_it(tmp_path: Path) -> None:
+    """Ctrl-C reaches every process of the terminal, workers that are still importing too."""
+    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
+        saved(tidy(windows=1500), tmp_path / name)
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "MLP", "--jobs", "2"]
+    program = [sys.executable, "-m", "model_export", *line]
+    with (tmp_path / "stderr").open("wb") as stderr:
+        victim = subprocess.Popen(
+            program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True
+        )
+    children = Path(f"/proc/{victim.pid}/task/{victim.pid}/children")
+    _wait(lambda: len(children.read_text().split()) == 3)  # two workers, and what cleans up after them
+    _wait(lambda: _hears_interrupts(victim.pid))
+    os.killpg(victim.pid, signal.SIGINT)
+    _wait((tmp_path / "stderr").read_text)
+    os.killpg(victim.pid, signal.SIGINT)
+    assert victim.wait(10.0) == 130
+    _wait(lambda: not _alive(victim.pid))
+    said = (tmp_path / "stderr").read_text()
+    assert said == "stopping: the fits that are running are finished first; Ctrl-C again stops now\n"
+    assert _fits(tmp_path / "out") == []
+
+
 def _fits(out: Path) -> list[Path]:
     return [path for path in out.glob("fits/*/*.json") if not path.name.startswith(".")]
 
@@ -179,6 +299,12 @@ def _wait(condition: Any) -> None:
     while not condition():
         assert time.monotonic() < until, "waited two minutes"
         time.sleep(0.02)
+
+
+def _hears_interrupts(process: int) -> bool:
+    ignored = re.search(r"SigIgn:\s*(\w+)", Path(f"/proc/{process}/status").read_text())
+    assert ignored
+    return not int(ignored[1], 16) & 1 << signal.SIGINT - 1
 
 
 def _alive(group: int) -> bool:
@@ -203,6 +329,57 @@ def test_one_unreadable_recording_is_told_and_the_rest_is_run(
     assert (told["recordings"], told["fitted"]) == (2, 2)
     assert [one["name"] for one in told["skipped"]] == ["5A2D_C-W"]
     assert "skipped 5A2D_C-W: 5A2D_C-W.parquet: expected Parquet" in said.err
+
+
+def test_sensors_that_each_stood_once_have_a_report_without_tests(colocation: Path, tmp_path: Path) -> None:
+    """No sensor moved, so there is nothing to test methods on."""
+    for name in ("5A2D_T-W.csv", "5CB6_C-S.csv"):
+        (tmp_path / name).write_bytes((colocation / name).read_bytes())
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR,RESPIRE"]
+    assert main([*line, "--trials", "2"]) == 0
+    names = {path.stem for path in (tmp_path / "out" / "figures").iterdir()}
+    assert "wins-sensors" in names
+    assert not names & {"t-tests", "datasets-with-adapter", "series"}
+
+
+def test_corrected_data_need_not_be_those_that_were_run(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sensor that is in one of them only, a recording that cannot be read: told, and no more."""
+    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
+        (tmp_path / name).write_bytes((colocation / name).read_bytes())
+    (tmp_path / "corrected").mkdir()
+    for name in ("5092_T-W.csv", "5092_T-S.csv", "5A2D_T-W.csv", "5A2D_C-S.csv"):
+        (tmp_path / "corrected" / name).write_bytes((colocation / name.replace("5092", "5CB6")).read_bytes())
+    (tmp_path / "corrected" / "5A2D_C-W.csv").write_text("")
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR,RESPIRE"]
+    assert main([*line, "--trials", "2"]) == 0
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert (told["corrected"], [one["name"] for one in told["skipped"]]) == (True, ["corrected: 5A2D_C-W"])
+    assert "skipped corrected: 5A2D_C-W: 5A2D_C-W.csv: expected a header and rows" in said.err
+    assert "corrected: 5A2D_C-W" in Path(told["report"]).read_text()
+    names = {path.stem for path in (tmp_path / "out" / "figures").iterdir()}
+    assert "weights-before-after" in names, "of 5A2D_T-W"
+    assert "before-after" not in names, "no transfer was made in both"
+
+
+def test_corrected_data_of_which_none_can_be_used_are_told(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that were found by themselves; those that were asked for are an error before any work."""
+    (tmp_path / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    (tmp_path / "corrected").mkdir()
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR"]
+    assert main([*line, "--corrected", str(tmp_path / "corrected")]) == 1
+    assert not (tmp_path / "out").exists()
+    capsys.readouterr()
+    assert main(line) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["corrected"], [one["name"] for one in told["skipped"]]) == (
+        False,
+        ["corrected: all recordings"],
+    )
 
 
 def test_an_unknown_method_is_an_error_before_any_work(

@@ -66,6 +66,7 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
     told = record(
         agent="van-1",
         now_ms=AT_MS,
+        interval_s=60.0,
         uptime_s=60,
         clock="synchronised",
         readings={"accepted": 18},
@@ -80,6 +81,7 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
         "agent": "van-1",
         "version": version("respire-edge"),
         "at": "2024-02-01T09:00:00Z",
+        "interval_s": 60.0,
         "uptime_s": 60,
         "clock": "synchronised",
         "readings": {"accepted": 18},

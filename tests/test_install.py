@@ -42,3 +42,8 @@ def test_a_plain_install_is_light_and_works(tmp_path: Path) -> None:
         done = subprocess.run([agent, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert done.stdout
+
+    trainer = subprocess.run(
+        [tmp_path / "venv/bin/model-export", "--help"], capture_output=True, text=True, check=False
+    )
+    assert (trainer.returncode, trainer.stderr.count("\n")) == (1, 1), trainer.stderr

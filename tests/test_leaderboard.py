@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_rel
 
-from model_export.leaderboard import against, board, medians, paired, sensor_board
+from model_export.board_plots import differences
+from model_export.leaderboard import Paired, against, board, medians, paired, sensor_board
 
 
 def table(scores: dict[str, list[tuple[str, str, float]]]) -> pd.DataFrame:
@@ -79,6 +80,27 @@ def test_the_paired_test_is_scipys_on_r2_cut_off_at_minus_one() -> None:
     assert found.p == pytest.approx(ttest_rel(first, second).pvalue)
     second[0] = -1e6
     assert paired(first, second) == paired(first, np.maximum(second, -1.0))
+
+
+def test_by_sensor_the_differences_are_averaged_first() -> None:
+    """Ten copies of a case prove no more than one, so two sensors that disagree prove nothing."""
+    first = np.repeat([0.9, 0.3, 0.6], 10)
+    second = np.repeat([0.5, 0.4, 0.5], 10)
+    found = paired(first, second, ["A"] * 10 + ["B"] * 10 + ["C"] * 10)
+    assert found.sensors == 3
+    assert found.p < 0.01
+    assert found.p_by_sensor == pytest.approx(ttest_rel([0.9, 0.3, 0.6], [0.5, 0.4, 0.5]).pvalue)
+    assert np.isnan(paired(first, second).p_by_sensor)
+
+
+def test_every_row_of_the_tests_lies_inside_the_picture() -> None:
+    test = Paired(9, 0.1, 0.0, 0.2, 0.04, 3, 0.2)
+    figure = differences({"without": {"RR": test, "DT": test}, "with": {"RR": test, "DT": test}}, "R", "t")
+    (axes,) = figure.axes
+    assert axes.get_ylim() == (-0.6, 1.6)
+    figure.draw_without_rendering()
+    right = axes.get_window_extent().x1
+    assert all(text.get_window_extent().x1 <= right for text in axes.texts)
 
 
 def test_one_case_or_no_difference_proves_nothing() -> None:

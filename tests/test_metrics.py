@@ -30,7 +30,7 @@ def test_figures_agree_with_scikit_learn(n: int, seed: int) -> None:
 
 def test_undefined_figures_are_nan() -> None:
     """R² of a constant reference, coverage without an interval, anything of nothing."""
-    assert isnan(r2(np.ones(3), np.ones(3)))
+    assert isnan(r2(np.full(3, 0.1), np.arange(3.0)))  # whose mean is not quite 0.1
     assert isnan(score(np.arange(3.0), np.arange(3.0)).coverage)
     empty = score(np.array([]), np.array([]), 1.0)
     assert (empty.n, isnan(empty.r2) and isnan(empty.rmse) and isnan(empty.coverage)) == (0, True)

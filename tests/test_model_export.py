@@ -6,15 +6,18 @@ import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from edge_agent.errors import BadRecording
-from model_export import export
+from edge_agent.errors import BadRecording, RespireError
+from model_export import commands, export
+from model_export.calibrate import Recipe
 from model_export.cli import app, main
 from tests.models import drawn, linear
 from tests.recordings import FIRST_MS, saved, tidy
@@ -36,6 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     later = tidy(windows=200, seed=7, first_ms=FIRST_MS + 900_000 * 500)
     saved(later.assign(reference=later["reference"] * 1.3 + 0.2), folder / "march.csv")
     saved(table.assign(op1=table["op1"] * 0.9 + 11.0).drop(columns="reference"), folder / "5CB6.csv")
+    saved(table.assign(op1=table["op1"] * 0.9 + 11.0), folder / "elsewhere.csv")
     saved(table.rename(columns={"op1": "co_we", "op2": "co_ae"}), folder / "van.parquet")
     (folder / "colocation").mkdir()
     for season in "WS":
@@ -74,6 +78,19 @@ def test_fit_tells_all_that_was_promised(inside: Path, capsys: pytest.CaptureFix
     )
     assert fitted["r2_test"] > 0.98
     assert fitted["coverage"] > 0.8
+
+
+def test_fit_tells_how_long_all_of_it_took(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report takes longer than the fit, and is waited for just as well."""
+    started = perf_counter()
+    told, _ = run("fit january.csv --sensor 5A2D --out new.bundle --trials 2 --report page.html", capsys)
+    assert told["seconds"] == pytest.approx(perf_counter() - started, rel=0.1, abs=0.1)
+
+
+def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """As edge-agent does, and the bundle's exporter."""
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"model-export {version('respire-edge')}\n"
 
 
 def test_fit_is_repeatable(inside: Path) -> None:
@@ -170,6 +187,26 @@ def test_the_report_stands_alone(inside: Path, capsys: pytest.CaptureFixture[str
     assert "prefers-color-scheme: dark" in page
 
 
+def test_a_report_that_fails_late_says_that_the_bundle_is_there(inside: Path) -> None:
+    """Here its place becomes a folder while the search is running."""
+    out, page = Path("late.bundle"), Path("late.html")
+    with pytest.raises(RespireError) as caught:
+        commands.fit(
+            [Path("january.csv")],
+            "5A2D",
+            "ppm",
+            out,
+            source=commands.Source(),
+            recipe=Recipe(trials=2),
+            report_to=page,
+            progress=lambda done, total: page.mkdir(exist_ok=True),
+        )
+    assert str(caught.value) == (
+        "late.html: could not be written: Is a directory; the bundle late.bundle was written and is whole"
+    )
+    assert export.read(out).sensor == "5A2D"
+
+
 def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The fit is made all the same; the user may know better."""
     _, words = run("fit january.csv --sensor 5A2D --unit ppb --out new.bundle --trials 2", capsys)
@@ -177,6 +214,35 @@ def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[s
         "january.csv: reference: a median of 1.036 ppb is not outdoor CO (20 to 50000 ppb); "
         "--unit ppm would be\n"
     )
+
+
+def test_a_file_of_another_sensor_is_noticed_by_its_name(
+    inside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another sensor's recording calls for the right file, not for an adapter."""
+    march = pd.read_csv("march.csv")
+    saved(march.assign(op1=march["op1"] + 50.0), inside / "5CB6_T-W.csv")
+    told = "5CB6_T-W.csv: by its name a recording of sensor 5CB6, but"
+    _, words = run("evaluate 5A2D.bundle 5CB6_T-W.csv", capsys)
+    assert words.startswith(f"{told} the bundle is for 5A2D; check the files\n")
+    assert words.endswith("the 90% interval covers 0% here\n")
+    for line in ("fit 5CB6_T-W.csv --sensor 5A2D --trials 2", "adapt 5A2D.bundle 5CB6_T-W.csv"):
+        _, words = run(f"{line} --out other.bundle", capsys)
+        assert words.startswith(told)
+    _, words = run("adapt 5A2D.bundle colocation/5A2D_T-W.csv --out same.bundle", capsys)
+    assert "by its name" not in words
+
+
+def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who learns from it is told, and who compares it with a bundle that was not."""
+    january = pd.read_csv("january.csv")
+    saved(january.assign(temperature=january["temperature"] * 1.8 + 32.0), inside / "fahrenheit.csv")
+    line = "fit fahrenheit.csv --sensor 5A2D --out f.bundle --trials 2 --report f.html"
+    _, words = run(line, capsys)
+    assert "which is not outdoor air in °C (-60 to 60); °F would be; convert it" in words
+    assert words.strip() in Path("f.html").read_text()
+    _, words = run("evaluate 5A2D.bundle fahrenheit.csv", capsys)
+    assert "100% of the windows lie outside what the bundle was trained on" in words
 
 
 @pytest.mark.parametrize(
@@ -201,12 +267,34 @@ def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[s
             "--sensor: expected 1-64 printable characters without / + #, got 'a/b'",
         ),
         (
+            "fit january.csv --sensor 5A2D --out x.bundle --unit ''",
+            "--unit: expected a word such as ppm, got ''",
+        ),
+        (
+            "fit january.csv --sensor 5A2D --out x.bundle --gas ' '",
+            "--gas: expected a word such as CO, got ' '",
+        ),
+        (
             "fit january.csv --sensor 5A2D --out january.csv/x.bundle --trials 1",
             "january.csv/x.bundle: expected a place to write, got File exists; name another",
         ),
         (
             "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report january.csv/x.html",
             "january.csv/x.html: expected a place to write, got File exists; name another",
+        ),
+        *(
+            (line, ".: expected a file name such as 5A2D.bundle, got a directory; name a file")
+            for line in (
+                "fit none.csv --sensor 5A2D --out .",
+                "fit none.csv --sensor 5A2D --out ''",
+                "adapt 5A2D.bundle none.csv --out .",
+                "transfer 5A2D.bundle --source none.csv --target none.csv --sensor 5CB6 --out .",
+                "compress 5A2D.bundle none.csv --out .",
+            )
+        ),
+        (
+            "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report /dev/full",
+            "/dev/full: expected a file name such as 5A2D.html, got a device; name a file",
         ),
         (
             "fit january.csv --sensor 5A2D --out x.bundle --timezone Mars/Olympus",
@@ -221,6 +309,19 @@ def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[s
         (
             "compress adapted.bundle january.csv",
             "adapted.bundle: expected a bundle as fit makes it, got one with transfer or adapter",
+        ),
+        (
+            "compress 5A2D.bundle january.csv",
+            "january.csv: expected the recording that the bundle was fitted to (january.csv and 1 more: "
+            "320 windows from 2024-02-01T00:00:00Z to 2024-02-04T08:00:00Z), "
+            "got 160 windows from 2024-02-01T00:00:00Z to 2024-02-02T16:00:00Z; "
+            "give its files, --reference and --test-share as to fit",
+        ),
+        (
+            "compress 5A2D.bundle elsewhere.csv",
+            "elsewhere.csv: expected the recording that the bundle was fitted to (january.csv and 1 more: "
+            "320 windows from 2024-02-01T00:00:00Z to 2024-02-04T08:00:00Z), "
+            "got other values of op1 in them; give its files, --reference and --test-share as to fit",
         ),
         (
             "compress bare.bundle january.csv",
@@ -251,6 +352,8 @@ def test_a_failure_is_one_line(
         "fit january.csv --sensor 5A2D --out x --size 0",
         "fit january.csv --sensor 5A2D --out x --kernel polynomial",
         "fit january.csv --sensor 5A2D --out x --columns op1",
+        "fit january.csv --sensor 5A2D --out x --columns op1=a,op1=b",
+        "fit january.csv --sensor 5A2D --out x --columns op1=a,op2=a",
         "compress 5A2D.bundle january.csv --sizes 1,two",
         "calibrate january.csv",
     ],
@@ -292,6 +395,15 @@ def test_the_examples_run(inside: Path, capsys: pytest.CaptureFixture[str], line
     assert told.get("sensor", "5A2D") in ("5A2D", "5CB6")
 
 
+@pytest.mark.parametrize(
+    "command", ["fit", "evaluate", "adapt", "transfer", "compress", "inspect", "diagnose"]
+)
+def test_help_does_not_speak_of_types(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of Python's, that is: a list[Path] tells a user nothing."""
+    assert main([command, "--help"]) == 0
+    assert not re.findall(r"<list.*?>|<Any>", capsys.readouterr().out)
+
+
 def test_it_is_a_program(inside: Path) -> None:
     """python -m model_export; its --help does not wait for the trainer's libraries."""
     program = [sys.executable, "-X", "importtime", "-m", "model_export", "--help"]
@@ -300,6 +412,25 @@ def test_it_is_a_program(inside: Path) -> None:
     )
     assert "Learn a sensor's calibration" in done.stdout
     assert not re.search(r"\| +(pandas|optuna|sklearn|matplotlib|scipy)$", done.stderr, re.MULTILINE)
+
+
+def test_without_the_trainers_packages_it_is_one_line() -> None:
+    """A gateway has model-export but not typer, pandas and the like."""
+    program = (
+        "import sys; sys.modules['typer'] = None; from model_export.__main__ import main; sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parent.parent,
+    )
+    expected = (
+        "model-export: expected the packages of the trainer, got no typer; "
+        "pip install -c constraints.txt -e '.[export]'\n"
+    )
+    assert (1, "", expected) == (done.returncode, done.stdout, done.stderr)
 
 
 def test_progress_is_not_drawn_where_nobody_looks(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:

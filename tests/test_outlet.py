@@ -200,6 +200,7 @@ def test_a_card_whose_model_went_while_the_broker_was_away_is_taken_down(
         ({"id": "a", "sensor": "5A2D", "last": 0}, "expected a sensor and last from 1 to 1000"),
         ({"id": "a", "sensor": "5A2D", "last": 1_001}, "expected a sensor and last from 1 to 1000"),
         ({"id": "a", "sensor": "5A2D", "last": True}, "expected a sensor and last from 1 to 1000"),
+        ({"id": "a"}, "expected a sensor and last from 1 to 1000"),
         ({"id": "a", "sensor": 7}, "expected a sensor and last from 1 to 1000"),
         ({"id": "a", "sensor": "\ud800"}, "expected a sensor and last from 1 to 1000"),
         ({"id": "a", "sensor": "x" * 65}, "expected a sensor and last from 1 to 1000"),

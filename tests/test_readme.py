@@ -35,6 +35,11 @@ def test_installs_of_readme_can_be_resolved() -> None:
     assert all(f"\n{extra} = [" in metadata for extra in extras)
 
 
+def test_the_trainers_install_follows_the_repository() -> None:
+    """It shares .venv with make demo, whose editable install a copy would replace and let grow old."""
+    assert [" -e " in command for command in INSTALL if "[export]" in command] == [True]
+
+
 def test_the_way_from_recording_to_estimates_runs_as_written(tmp_path: Path) -> None:
     """Every other command, in order, in an empty folder."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

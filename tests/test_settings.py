@@ -49,6 +49,14 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
             "broker.port: expected a valid integer, unable to parse string as an integer, got 'x'",
         ),
         ("[broker]\nport = 0", "broker.port: expected greater than or equal to 1, got 0"),
+        (
+            "[broker]\nhost = 'mqtt://x'",
+            "broker.host: expected a name or an address, without mqtt:// and without a port, got 'mqtt://x'",
+        ),
+        (
+            "[topics]\nestimate = 'sensors/{sensor}/op1'",
+            "topics: expected estimate to be no topic of readings: the agent would feed itself",
+        ),
         ("[broker]\nhots = 'x'", "broker.hots: no such setting; did you mean host?"),
         ("[uplink]\nhots = 'x'", "uplink.hots: no such setting; did you mean host?"),
         ("[brokr]\nhost = 'x'", "brokr: no such setting; did you mean broker?"),
@@ -88,6 +96,14 @@ def test_an_uplink_may_be_anything_but_the_very_same_session(tmp_path: Path, oth
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match=r"no\.toml: No such file or directory; expected a settings file"):
         load(tmp_path / "no.toml")
+
+
+def test_a_wrong_variable_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file says nothing of the kind, so it is not to blame."""
+    (tmp_path / "edge-agent.toml").write_text("agent = 'van-1'")
+    monkeypatch.setenv("EDGE_AGENT_BROKER__PORT", "0")
+    with pytest.raises(BadSettings, match=r"^EDGE_AGENT_BROKER__PORT: broker\.port: expected greater than"):
+        load(tmp_path / "edge-agent.toml")
 
 
 def test_a_variable_that_is_no_json_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,16 @@
 """Choosing what to show: by rule, on tables small enough to choose from by eye."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from model_export.showcase import best_pair, gaps, scenarios, sensors_compared, suspects
+from model_export.catalogue import Collection, Member, Place
+from model_export.dataset import Dataset
+from model_export.experiment import Experiment
+from model_export.ledger import Ledger, Task
+from model_export.showcase import best_pair, gaps, scenarios, sensors_compared, shifted, spoilt, suspects
 
 CASES = (("T-W", "T-W", "SS"), ("T-W", "C-S", "XX"), ("C-S", "T-W", "XX"))
 
@@ -74,3 +80,32 @@ def test_sensors_that_never_moved_are_compared_on_nothing() -> None:
     results = table({"A": 0.9, "B": 0.2, "C": 0.5})
     stayed = results["sensor"].isin(["A", "B"]) & (results["kind"] != "SS")
     assert sensors_compared(results[~stayed], "RESPIRE", "A", "B").cases == 0
+
+
+def experiment(folder: Path) -> Experiment:
+    """The adapter lifts the sensors' transfers from 0.5, B's the most, and B's outliers cost the most."""
+    results = table({"A": 0.8, "B": 0.9})
+    results = results[results["sensor"] == results["target_sensor"]].copy()
+    results.loc[results["scenario"] == "S1", "r2"] = 0.5
+    results["r2_trimmed"] = np.where(results["sensor"] == "B", 0.99, 0.85)
+    start_ms, values = np.arange(4), np.linspace(0.0, 1.0, 4)
+    part = Dataset("part", "A", ("op1",), "ppm", start_ms, values[:, None], values, values)
+    places = [Place(sensor, *dataset.split("-")) for sensor in "AB" for dataset in ("T-W", "C-S")]
+    members = tuple(Member(place, "CO", part, part) for place in places)
+    ledger = Ledger(folder)
+    for place in places:
+        kept = {"estimate": values.tolist(), "gain": 1.0, "offset": 0.0}
+        ledger.save(Task("RESPIRE", place), {"own": {"T-W": kept, "C-S": kept}})
+    return Experiment(Collection(members, ()), ("RESPIRE",), ledger, results, 0, 0)
+
+
+def test_a_suspects_shift_is_not_the_references(tmp_path: Path) -> None:
+    """B's cases are the most striking, but if B is a suspect they prove nothing of references."""
+    found = experiment(tmp_path)
+    for away, expected in (((), "B"), ({"B"}, "A")):
+        case = shifted(found, "RESPIRE", "XX", away)
+        assert case is not None
+        assert case.title.startswith(expected)
+        assert spoilt(found, "RESPIRE", away)[0].title.startswith(expected)
+    assert shifted(found, "RESPIRE", "XX", {"A", "B"}) is None
+    assert spoilt(found, "RESPIRE", {"A", "B"}) == []

@@ -92,6 +92,8 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     assert expected == recording.dropped
     assert recording.series["op1"].values.min() > 0.0, "of two values at one time the first counts"
     assert recording.notes == (
+        "a.csv: 1 time stamp could not be read, the first 'yesterday' in row 4 after the header; "
+        "write them like 2024-02-01T10:15:00Z",
         "a.csv: rows were not in the order of time; sorted",
         "a.csv: 5 rows repeat a time; the first of each counts",
     )
@@ -138,8 +140,15 @@ def test_stamps_without_a_zone_are_noted(tmp_path: Path) -> None:
             "name it with --columns timestamp=…",
         ),
         (
+            lambda table: table.rename(columns=lambda name: f"my_{name}"),
+            "a.csv: expected columns timestamp, op1, temperature, reference, "
+            "got my_timestamp, my_op1, my_op2, my_temperature, my_reference; "
+            "name them with --columns timestamp=…,op1=…,temperature=…,reference=…",
+        ),
+        (
             lambda table: table.assign(timestamp="12/09/2017 16:53"),
-            "a.csv: expected time stamps as ISO 8601 or epoch, got '12/09/2017 16:53'",
+            "a.csv: expected time stamps as ISO 8601 or epoch, got '12/09/2017 16:53' "
+            "in row 1 after the header; write them like 2024-02-01T10:15:00Z",
         ),
         (lambda table: table[:0], "a.csv: expected a header and rows, got no rows"),
     ],
@@ -161,40 +170,40 @@ def test_a_mapped_column_that_is_absent_is_named(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "expected"),
-    [
-        ("a.csv", b"", "a.csv: expected a header and rows, the file is empty"),
-        (
-            "a.csv",
-            b"timestamp,op1\n\xff\xfe,1\n",
-            "a.csv: expected CSV, got something else or a cut file; --debug shows more",
-        ),
-        (
-            "a.csv.gz",
-            b"timestamp,op1\n",
-            "a.csv.gz: expected CSV, got something else or a cut file; --debug shows more",
-        ),
-        (
-            "a.parquet",
-            b"not parquet at all",
-            "a.parquet: expected Parquet, got something else or a cut file; --debug shows more",
-        ),
-    ],
-)
-def test_an_unreadable_file_gets_one_clear_line(
-    tmp_path: Path, name: str, content: bytes, expected: str
-) -> None:
-    """Whatever the bytes, it is one line that names the file."""
-    path = tmp_path / name
-    path.write_bytes(content)
+def test_a_mapping_to_a_name_that_is_not_ours_is_told(tmp_path: Path) -> None:
+    """It would be a channel of its own, but here it is a slip: op1 is gone."""
+    with pytest.raises(BadRecording) as caught:
+        read_one(tidy(windows=10), tmp_path / "a.csv", Layout({"opp1": "op1"}))
+    assert str(caught.value) == (
+        "a.csv: expected a column op1, got timestamp, op1, op2, temperature, reference; "
+        "name it with --columns op1=… "
+        "(got opp1=op1, where ours are timestamp, op1, op2, …, temperature and reference)"
+    )
+
+
+def test_the_file_without_a_timestamp_is_named(tmp_path: Path) -> None:
+    """Among several it is not always the first."""
+    table = tidy(windows=10)
+    paths = [
+        saved(table, tmp_path / "a.csv"),
+        saved(table.drop(columns="timestamp"), tmp_path / "b.csv"),
+    ]
+    with pytest.raises(BadRecording) as caught:
+        read(paths, "5A2D")
+    assert str(caught.value) == (
+        "b.csv: expected a column timestamp, got op1, op2, temperature, reference; "
+        "name it with --columns timestamp=…"
+    )
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """Nobody can tell which is meant; what is not read may repeat."""
+    path = tmp_path / "a.csv"
+    rows = saved(tidy(windows=10), path).read_text().split("\n", 1)[1]
+    path.write_text(f"timestamp,op1,op1,temperature,reference\n{rows}")
     with pytest.raises(BadRecording) as caught:
         read([path], "5A2D")
-    assert expected == str(caught.value)
-
-
-def test_a_missing_file_is_named_with_its_path() -> None:
-    """The whole path, because that is what is wrong."""
-    with pytest.raises(BadRecording) as caught:
-        read([Path("nowhere/a.csv")], "5A2D")
-    assert str(caught.value) == "nowhere/a.csv: expected a recording, got no such file; check the path"
+    assert str(caught.value) == "a.csv: expected each column once, got op1 twice; rename or remove one"
+    path.write_text(f"timestamp,op1,note,note,reference\n{rows}")
+    with pytest.raises(BadRecording, match="expected a column temperature"):
+        read([path], "5A2D")

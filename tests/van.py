@@ -92,6 +92,7 @@ def health(at_s: float, sensors: Json, **changes: Any) -> Json:
         "agent": "van-1",
         "version": "0.1.0",
         "at": iso(at_s),
+        "interval_s": 60.0,
         "uptime_s": 187_320,
         "clock": "synchronised",
         "readings": {
@@ -121,6 +122,7 @@ class Van:
     port: int
     name: str = "van-1"
     past: dict[str, list[Json]] = field(default_factory=dict)
+    busy: int = 0  # so many requests are turned away first
     client: Client = field(default_factory=lambda: Client(CallbackAPIVersion.VERSION2))
 
     def connect(self) -> None:
@@ -146,6 +148,10 @@ class Van:
     def send_raw(self, topic: str, payload: bytes) -> None:
         self.client.publish(topic, payload, qos=1).wait_for_publish(10)
 
+    def clear(self, topic: str) -> None:
+        """Take down what is retained."""
+        self._send(topic, "", retain=True)
+
     def die(self) -> None:
         """Vanish without a goodbye: the broker finds the socket closed and speaks the last will."""
         self.client.loop_stop()
@@ -162,6 +168,11 @@ class Van:
     def _answer(self, client: Client, _: object, message: MQTTMessage) -> None:
         request = json.loads(message.payload)
         topic = f"agents/{self.name}/response/{request['id']}"
+        if self.busy > 0:
+            self.busy -= 1
+            refusal = {"id": request["id"], "error": "too many requests wait; ask again later"}
+            client.publish(topic, json.dumps(refusal), qos=1)
+            return
         found = self.past.get(request["sensor"], [])[-request["last"] :]
         none: Json = {"id": request["id"], "index": 0, "of": 0, "estimate": None}
         answers = [

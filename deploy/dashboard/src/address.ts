@@ -15,6 +15,7 @@ export function brokerAddress(page: URL): string {
 
 /** What is wrong with an address, in words; null when it can be used. */
 export function addressFault(address: string): string | null {
+  if (/\s/u.test(address)) return "an address has no blanks in it";
   const url = URL.canParse(address) ? new URL(address) : null;
   if (!url || (url.protocol !== "ws:" && url.protocol !== "wss:")) return "expected ws://host:port or wss://host:port";
   if (url.username || url.password) return "the user and password go into the form, not into the address";

@@ -4,12 +4,15 @@ import mqtt, { type MqttClient } from "mqtt";
 import { addressFault, type Credentials } from "./address";
 import type { Line, Request } from "./history";
 import { SUBSCRIPTIONS } from "./wire";
+import { listed } from "./words";
 
 const RETRY_MS = 2_000;
 const CONNECT_MS = 8_000;
 const KEEPALIVE_S = 15;
 /** CONNACK codes of MQTT 3.1.1: bad user name or password, not authorised. */
 const REFUSED = [4, 5];
+/** SUBACK codes from here on are failures. */
+const SUBSCRIPTION_FAILED = 128;
 
 export interface Link {
   state: "connecting" | "live" | "lost" | "refused" | "unusable";
@@ -40,7 +43,17 @@ export class Broker implements Line {
     const fault = addressFault(this.address);
     if (fault) return this.become("unusable", fault);
     this.become("connecting");
-    this.client = mqtt.connect(this.address, {
+    try {
+      this.client = this.dial();
+    } catch (error) {
+      // What the browser refuses to dial: an unsafe port, or ws from a page that came over https.
+      return this.become("unusable", `the browser says, ${(error as Error).message.replace(/\.$/, "")}`);
+    }
+    this.listen(this.client);
+  }
+
+  private dial(): MqttClient {
+    return mqtt.connect(this.address, {
       ...this.credentials,
       protocolVersion: 4, // the demo's embedded broker knows no 5
       clientId: `dashboard-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(16)}`,
@@ -50,14 +63,13 @@ export class Broker implements Line {
       resubscribe: false,
       queueQoSZero: false,
     });
-    this.listen(this.client);
   }
 
   ask(request: Request): void {
     const { id, agent, sensor, last } = request;
-    this.client?.subscribe(answerTopic(request), { qos: 1 }, (error) => {
-      if (!error) this.client?.publish(`agents/${agent}/request`, JSON.stringify({ id, sensor, last }), { qos: 1 });
-    });
+    this.subscribe([answerTopic(request)], () =>
+      this.client?.publish(`agents/${agent}/request`, JSON.stringify({ id, sensor, last }), { qos: 1 }),
+    );
   }
 
   hangUp(request: Request): void {
@@ -65,21 +77,26 @@ export class Broker implements Line {
   }
 
   private listen(client: MqttClient): void {
-    client.on("connect", () => this.subscribe(client));
-    client.on("close", () => this.lose());
+    client.on("connect", () => {
+      this.become("live");
+      this.subscribe(SUBSCRIPTIONS);
+    });
+    client.on("close", () => {
+      if (this.link.state !== "lost" && !client.disconnecting) this.become("lost");
+    });
     client.on("message", (topic, payload, packet) => this.onMessage({ topic, payload, retained: packet.retain }));
     client.on("error", (error) => {
       if ("code" in error && REFUSED.includes(Number(error.code))) this.refuse(client);
     });
   }
 
-  private subscribe(client: MqttClient): void {
-    this.become("live");
-    client.subscribe(SUBSCRIPTIONS, { qos: 1 });
-  }
-
-  private lose(): void {
-    if (this.link.state === "live" || this.link.state === "connecting") this.become("lost");
+  /** A connection that may not read is not live; a subscription cut off by a lost connection was not refused. */
+  private subscribe(topics: string[], granted?: () => void): void {
+    this.client?.subscribe(topics, { qos: 1 }, (error, _, answer) => {
+      const refused = topics.filter((_topic, i) => Number(answer?.granted[i]) >= SUBSCRIPTION_FAILED);
+      if (refused.length > 0) this.become("refused", `this user may not read ${listed(refused)}`);
+      else if (!error) granted?.();
+    });
   }
 
   /** Asking again with the same password only fills the broker's log. */

@@ -33,10 +33,10 @@ export function say(element: Element, words: string): void {
   if (element.textContent !== words) element.textContent = words;
 }
 
-const keys = new WeakMap<Element, string>();
+const keys = new WeakMap<Element, unknown>();
 
-/** Replace the children only when `key` has changed: focus, selection and open details survive. */
-export function refill(element: HTMLElement, key: string, children: () => Child[]): void {
+/** Replace the children only when `key`, a text or an object of its own, has changed: focus, selection and open details survive. */
+export function refill(element: HTMLElement, key: unknown, children: () => Child[]): void {
   if (keys.get(element) === key) return;
   keys.set(element, key);
   element.replaceChildren(...children().filter((child) => child !== null));

@@ -1,18 +1,26 @@
 /** Everything the page knows: sensors with their last day, and the agents that serve them. */
 
+import { MAX_ENTRIES } from "./payload";
 import type { Card, Estimate, Health } from "./wire";
 
 export const DAY_MS = 86_400_000;
-const MAX_SENSORS = 64;
+const MAX_SENSORS = MAX_ENTRIES;
 const MAX_AGENTS = 16;
+const MAX_UNSHOWN = 10_000;
+/** Less than this is a slow network, not a wrong clock. */
+const MIN_SKEW_MS = 120_000;
 const MAX_WINDOWS = 1_440;
 
+/** Estimates, days and cards are replaced, never changed, so that who draws them can tell by identity. */
 export interface Sensor {
   id: string;
-  /** Sorted by start, one per window, the highest revision of each. */
+  newest: Estimate | null;
+  /** The day that ends with the newest: sorted by start, one per window. */
   windows: Estimate[];
+  /** What the day is taken from: a window from the future must not cost the day before it. */
+  kept: Estimate[];
   card: Card | null;
-  /** Wall time at which the newest window came as news; null when it was only retained or fetched. */
+  /** By this device's clock, when the newest window came as news; null when it was only retained or fetched. */
   heardMs: number | null;
 }
 
@@ -20,24 +28,31 @@ export interface Agent {
   id: string;
   status: "online" | "offline" | null;
   health: Health | null;
-  heardMs: number;
+  /** By this device's clock, when its health came as news; null when it was only retained. */
+  heardMs: number | null;
 }
 
 export class Fleet {
   readonly sensors = new Map<string, Sensor>();
   readonly agents = new Map<string, Agent>();
-  /** Messages that could not be read, and sensors or agents past the bound. */
-  refused = 0;
+  /** How far this device's clock is behind that of a synchronised van; 0 while it hardly is. */
+  skewMs = 0;
+  /** Names past the bounds. */
+  readonly unshownSensors = new Set<string>();
+  readonly unshownAgents = new Set<string>();
 
   /** Take one estimate; `heardMs` is its arrival if it came as news. Twice is the same as once, in any order. */
   addEstimate(estimate: Estimate, heardMs: number | null): void {
     const sensor = this.sensor(estimate.sensor);
     if (!sensor) return;
-    const newest = sensor.windows.at(-1);
-    insert(sensor.windows, estimate);
-    prune(sensor.windows);
-    // An old window that comes late says nothing about whether the sensor is alive now.
-    if (heardMs !== null && (!newest || estimate.startMs >= newest.startMs)) sensor.heardMs = heardMs;
+    insert(sensor.kept, estimate);
+    if (succeeds(estimate, sensor.newest, heardMs !== null)) {
+      sensor.newest = estimate;
+      // An old window that comes late says nothing about whether the sensor is alive now.
+      sensor.heardMs = heardMs ?? sensor.heardMs;
+    }
+    sensor.kept = trimmed(sensor.kept, sensor.newest!);
+    sensor.windows = sensor.kept.filter((window) => window.endMs > sensor.newest!.endMs - DAY_MS);
   }
 
   setCard(id: string, card: Card | null): void {
@@ -45,40 +60,61 @@ export class Fleet {
     if (sensor) sensor.card = card;
   }
 
-  setStatus(id: string, status: "online" | "offline", nowMs: number): void {
-    const agent = this.agent(id, nowMs);
+  setStatus(id: string, status: "online" | "offline"): void {
+    const agent = this.agent(id);
     if (agent) agent.status = status;
   }
 
-  setHealth(id: string, health: Health, nowMs: number): void {
-    const agent = this.agent(id, nowMs);
-    if (agent) agent.health = health;
+  /** Take a health report; `heardMs` is its arrival if it came as news. */
+  setHealth(id: string, health: Health, heardMs: number | null): void {
+    const agent = this.agent(id);
+    if (agent) {
+      agent.health = health;
+      agent.heardMs = heardMs ?? agent.heardMs;
+    }
+    if (heardMs !== null && health.atMs !== null && health.clock === "synchronised") {
+      const skewMs = health.atMs - heardMs;
+      this.skewMs = Math.abs(skewMs) < MIN_SKEW_MS ? 0 : skewMs;
+    }
     // A sensor whose first window is still open is known by its agent alone.
     for (const sensor of Object.keys(health.sensors)) this.sensor(sensor);
+  }
+
+  /** Its retained estimate was cleared: the sensor is out of service, unless its agent still names it. */
+  dropSensor(id: string): void {
+    this.sensors.delete(id);
+  }
+
+  /** A retained status or health was cleared; an agent with neither is out of service. */
+  clear(id: string, what: "status" | "health"): void {
+    const agent = this.agents.get(id);
+    if (!agent) return;
+    agent[what] = null;
+    if (agent.status === null && agent.health === null) this.agents.delete(id);
   }
 
   private sensor(id: string): Sensor | null {
     const known = this.sensors.get(id);
     if (known) return known;
-    if (this.sensors.size >= MAX_SENSORS) return this.refuse();
-    const sensor: Sensor = { id, windows: [], card: null, heardMs: null };
+    if (this.sensors.size >= MAX_SENSORS) return refuse(this.unshownSensors, id);
+    const sensor: Sensor = { id, newest: null, windows: [], kept: [], card: null, heardMs: null };
     this.sensors.set(id, sensor);
     return sensor;
   }
 
-  private agent(id: string, nowMs: number): Agent | null {
+  private agent(id: string): Agent | null {
     const known = this.agents.get(id);
-    if (!known && this.agents.size >= MAX_AGENTS) return this.refuse();
-    const agent = known ?? { id, status: null, health: null, heardMs: nowMs };
-    agent.heardMs = nowMs;
+    if (known) return known;
+    if (this.agents.size >= MAX_AGENTS) return refuse(this.unshownAgents, id);
+    const agent: Agent = { id, status: null, health: null, heardMs: null };
     this.agents.set(id, agent);
     return agent;
   }
+}
 
-  private refuse(): null {
-    this.refused += 1;
-    return null;
-  }
+function refuse(unshown: Set<string>, id: string): null {
+  if (unshown.size < MAX_UNSHOWN) unshown.add(id);
+  return null;
 }
 
 function insert(windows: Estimate[], estimate: Estimate): void {
@@ -88,19 +124,26 @@ function insert(windows: Estimate[], estimate: Estimate): void {
   else if (estimate.revision >= same.revision) windows[at] = estimate;
 }
 
-function prune(windows: Estimate[]): void {
-  const newest = windows.at(-1)!;
-  const keepFrom = windows.findIndex((window) => window.endMs > newest.endMs - DAY_MS);
-  windows.splice(0, Math.max(keepFrom, windows.length - MAX_WINDOWS));
+/**
+ * Whether an estimate is newer than the newest: `seq` counts, as a clock can be wrong. It starts again only with a new
+ * disk, so a later window that comes as news is believed as well.
+ */
+function succeeds(estimate: Estimate, newest: Estimate | null, news: boolean): boolean {
+  if (!newest) return true;
+  if (estimate.startMs === newest.startMs) return estimate.revision >= newest.revision;
+  return estimate.seq > newest.seq || (news && estimate.startMs > newest.startMs);
 }
 
-export function newestOf(sensor: Sensor): Estimate | null {
-  return sensor.windows.at(-1) ?? null;
+/** No window beyond the newest, and no more than a day holds. */
+function trimmed(windows: Estimate[], newest: Estimate): Estimate[] {
+  const shortestMs = Math.min(...windows.map((window) => window.endMs - window.startMs));
+  const most = Math.min(MAX_WINDOWS, Math.ceil(DAY_MS / shortestMs));
+  return windows.filter((window) => window.startMs <= newest.startMs).slice(-most);
 }
 
 /** The agent that serves a sensor: by its newest estimate, or before the first one by the agents' health. */
 export function agentOf(fleet: Fleet, sensor: Sensor): Agent | null {
-  const id = newestOf(sensor)?.agent;
+  const id = sensor.newest?.agent;
   if (id) return fleet.agents.get(id) ?? null;
   return [...fleet.agents.values()].find((agent) => agent.health?.sensors[sensor.id]) ?? null;
 }

@@ -4,9 +4,12 @@ import { DAY_MS } from "./fleet";
 import type { Answer, Estimate } from "./wire";
 
 const PATIENCE_MS = 15_000;
+/** Before a question that failed is put again, and how often it is put at most. */
+const PAUSE_MS = 30_000;
+const MOST_TRIES = 4;
 /** The most an agent gives for one request. */
 const MOST = 1_000;
-const MOST_WAITING = 64;
+const MOST_WAITING = 256;
 
 export interface Request {
   id: string;
@@ -20,11 +23,17 @@ export interface Line {
   hangUp(request: Request): void;
 }
 
+/** A request that waits for its turn, and after a failure for a while. */
+interface Waiting extends Omit<Request, "id"> {
+  dueMs: number;
+  tries: number;
+}
+
 export class History {
-  /** Which agent was asked about each sensor. */
+  /** The agent asked, by sensor and agent. */
   private asked = new Map<string, string>();
-  private waiting: Request[] = [];
-  private current: Request | null = null;
+  private waiting: Waiting[] = [];
+  private current: (Waiting & Request) | null = null;
   private heardMs = 0;
   private made = 0;
 
@@ -34,12 +43,11 @@ export class History {
   ) {}
 
   /** Ask for the day that ends with this estimate, once per sensor and agent. */
-  want(estimate: Estimate, nowMs: number): void {
-    const { agent, sensor } = estimate;
-    if (agent === null || this.asked.get(sensor) === agent || this.waiting.length >= MOST_WAITING) return;
-    this.asked.set(sensor, agent);
-    const last = Math.min(MOST, Math.ceil(DAY_MS / (estimate.endMs - estimate.startMs)));
-    this.waiting.push({ id: `${this.page}-${this.made++}`, agent, sensor, last });
+  want({ agent, sensor, startMs, endMs }: Estimate, nowMs: number): void {
+    if (agent === null || this.asked.has(`${sensor}/${agent}`) || this.waiting.length >= MOST_WAITING) return;
+    const last = Math.min(MOST, Math.ceil(DAY_MS / (endMs - startMs)));
+    this.asked.set(`${sensor}/${agent}`, agent);
+    this.waiting.push({ agent, sensor, last, dueMs: nowMs, tries: 1 });
     this.advance(nowMs);
   }
 
@@ -48,13 +56,15 @@ export class History {
     if (answer.id !== this.current?.id) return null;
     const { sensor } = this.current;
     this.heardMs = nowMs;
-    if (answer.error !== null || answer.index + 1 >= answer.of) this.finish(nowMs);
+    if (answer.error !== null) this.fail(nowMs);
+    else if (answer.index + 1 >= answer.of) this.finish(nowMs);
     return answer.estimate?.sensor === sensor ? answer.estimate : null;
   }
 
-  /** Give up on an agent that has stopped answering. */
+  /** Give up on an agent that has stopped answering, and ask again what failed a while ago. */
   tick(nowMs: number): void {
-    if (this.current && nowMs - this.heardMs > PATIENCE_MS) this.finish(nowMs);
+    if (this.current && nowMs - this.heardMs > PATIENCE_MS) this.fail(nowMs);
+    this.advance(nowMs);
   }
 
   /** A new connection: what was missed meanwhile has to be asked for again. */
@@ -66,9 +76,15 @@ export class History {
 
   /** An agent that is gone answers nothing now, and may have more to tell when it is back. */
   forget(agent: string, nowMs: number): void {
-    for (const [sensor, asked] of this.asked) if (asked === agent) this.asked.delete(sensor);
-    this.waiting = this.waiting.filter((request) => request.agent !== agent);
+    for (const [pair, asked] of this.asked) if (asked === agent) this.asked.delete(pair);
+    this.waiting = this.waiting.filter((question) => question.agent !== agent);
     if (this.current?.agent === agent) this.finish(nowMs);
+  }
+
+  private fail(nowMs: number): void {
+    const { agent, sensor, last, tries } = this.current!;
+    if (tries < MOST_TRIES) this.waiting.push({ agent, sensor, last, dueMs: nowMs + PAUSE_MS, tries: tries + 1 });
+    this.finish(nowMs);
   }
 
   private finish(nowMs: number): void {
@@ -78,8 +94,9 @@ export class History {
   }
 
   private advance(nowMs: number): void {
-    if (this.current || this.waiting.length === 0) return;
-    this.current = this.waiting.shift()!;
+    const next = this.waiting.findIndex(({ dueMs }) => dueMs <= nowMs);
+    if (this.current || next < 0) return;
+    this.current = { ...this.waiting.splice(next, 1)[0]!, id: `${this.page}-${this.made++}` };
     this.heardMs = nowMs;
     this.line.ask(this.current);
   }

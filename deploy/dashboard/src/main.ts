@@ -6,8 +6,8 @@ import { Broker, type Link, type Message } from "./broker";
 import { Fleet } from "./fleet";
 import { History } from "./history";
 import { sensorIn } from "./routes";
-import { verdict } from "./verdict";
-import { connection } from "./views/connection";
+import { verdict, type Verdict } from "./verdict";
+import { connection, LINK_WORDS } from "./views/connection";
 import { overview } from "./views/overview";
 import { sensorView } from "./views/sensor";
 import type { View } from "./views/view";
@@ -28,6 +28,7 @@ const unread = h("p");
 let link: Link = { state: "connecting", sinceMs: Date.now(), why: "" };
 let view: View = overview(fleet);
 let drawing = false;
+let unreadable = 0;
 
 function onLink(next: Link): void {
   link = next;
@@ -37,14 +38,16 @@ function onLink(next: Link): void {
 
 function onMessage({ topic, payload, retained }: Message): void {
   if (payload.length === 0) withdraw(topic);
-  else if (!take(topic, payload, retained)) fleet.refused += 1;
+  else if (!take(topic, payload, retained)) unreadable += 1;
   redraw();
 }
 
-/** A retained message is being cleared: a model that is no more takes its card with it. */
+/** A retained message is being cleared: what it spoke of is no more. */
 function withdraw(topic: string): void {
   const subject = subjectOf(topic);
   if (subject?.kind === "card" && fleet.sensors.has(subject.sensor)) fleet.setCard(subject.sensor, null);
+  if (subject?.kind === "latest") fleet.dropSensor(subject.sensor);
+  if (subject?.kind === "status" || subject?.kind === "health") fleet.clear(subject.agent, subject.kind);
 }
 
 /** Whether the message was one of the contract's. */
@@ -61,7 +64,7 @@ function take(topic: string, payload: Uint8Array, retained: boolean): boolean {
     case "status":
       return accept(decodeStatus(payload), (status) => takeStatus(subject.agent, status, nowMs));
     case "health":
-      return accept(decodeHealth(payload), (health) => fleet.setHealth(subject.agent, health, nowMs));
+      return accept(decodeHealth(payload), (health) => fleet.setHealth(subject.agent, health, retained ? null : nowMs));
     case "answer":
       return accept(decodeAnswer(payload), (answer) => {
         const estimate = history.take(answer, nowMs);
@@ -85,7 +88,7 @@ function takeEstimate(estimate: Estimate, news: boolean, nowMs: number): void {
 
 function takeStatus(agent: string, status: "online" | "offline", nowMs: number): void {
   if (status === "offline") history.forget(agent, nowMs);
-  fleet.setStatus(agent, status, nowMs);
+  fleet.setStatus(agent, status);
 }
 
 function route(): void {
@@ -107,17 +110,19 @@ function redraw(): void {
 }
 
 function draw(): void {
-  const nowMs = Date.now();
-  head.update(link);
-  view.update(nowMs, link);
-  say(unread, fleet.refused > 0 ? `${plural(fleet.refused, "message")} could not be read.` : "");
-  title(nowMs);
+  // What was not heard without a connection is nobody's fault but the connection's.
+  const now = verdict(fleet, (link.state === "live" ? Date.now() : link.sinceMs) + fleet.skewMs);
+  title(now);
+  if (document.hidden) return;
+  head.update(link, Date.now(), fleet.skewMs);
+  view.update({ nowMs: Date.now() + fleet.skewMs, link, verdict: now });
+  say(unread, unreadable > 0 ? `${plural(unreadable, "message")} could not be read.` : "");
 }
 
-function title(nowMs: number): void {
-  const troubles = verdict(fleet, nowMs).troubles.length;
-  const prefix = link.state === "lost" ? "Disconnected · " : troubles > 0 ? `(${troubles}) ` : "";
-  document.title = prefix + view.title;
+function title({ troubles }: Verdict): void {
+  const count = troubles.length > 0 ? `(${troubles.length}) ` : "";
+  const heard = link.state === "live" || link.state === "connecting";
+  document.title = (heard ? count : `${LINK_WORDS[link.state]} · `) + view.title;
 }
 
 document.querySelector("#top")!.append(...head.head);
@@ -137,8 +142,7 @@ addEventListener("hashchange", () => {
 });
 setInterval(() => {
   history.tick(Date.now());
-  if (document.hidden) title(Date.now());
-  else draw();
+  draw();
 }, TICK_MS);
 route();
 broker.connect();

@@ -1,9 +1,11 @@
 /** Readers for text from the network: total, and bounded in size, so that no message can swell the page. */
 
-const MAX_BYTES = 65_536;
+const MAX_BYTES = 131_072;
 const MAX_NAME = 64;
-const MAX_ENTRIES = 64;
+/** As many sensors as an agent takes. */
+export const MAX_ENTRIES = 256;
 const MAX_SAMPLES = 512;
+const MAX_SIZE = 1e100;
 export const MAX_TEXT = 160;
 
 export type Fields = Record<string, unknown>;
@@ -26,8 +28,9 @@ export function text(raw: unknown, longest = MAX_NAME): string | null {
   return typeof raw === "string" && raw !== "" ? raw.slice(0, longest) : null;
 }
 
+/** A number that can be reckoned with: sums and products of larger ones are not finite. */
 export function number(raw: unknown): number | null {
-  return typeof raw === "number" && Number.isFinite(raw) ? raw : null;
+  return typeof raw === "number" && Math.abs(raw) <= MAX_SIZE ? raw : null;
 }
 
 export function count(raw: unknown): number {
@@ -54,9 +57,9 @@ export function entries<T>(raw: unknown, read: (value: unknown) => T | null, mos
   return kept;
 }
 
-/** A name that fits one level of a topic, so that it can be spoken back to the broker. */
+/** A name as the agent takes them, printable and fit for one level of a topic; nothing that reorders text. */
 export function topicLevel(raw: unknown): string | null {
-  return typeof raw === "string" && /^[^/+#\0]{1,64}$/u.test(raw) ? raw : null;
+  return typeof raw === "string" && /^(?: |[^/+#\p{C}\p{Z}]){1,64}$/u.test(raw) ? raw : null;
 }
 
 export function samples(raw: unknown): number[] | null {

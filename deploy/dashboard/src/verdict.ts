@@ -3,7 +3,7 @@
  * The words name instants, not ages, so that a screen reader hears a trouble once and not every minute.
  */
 
-import { agentOf, newestOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
+import { agentOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
 import { areInWords, channelName, plural, reasonsInWords, span, when } from "./words";
 
 /** fine · look (flagged, still delivering) · bad (no value to rely on) */
@@ -12,42 +12,67 @@ export type Level = "fine" | "look" | "bad";
 export interface Problem {
   level: Level;
   text: string;
+  /** Said of its van already. */
+  ofVan?: true;
 }
 
 const SILENT_WINDOWS = 2;
 const BACKLOG_S = 1_800;
+const MISSED_REPORTS = 5;
+/** How often an agent reports that does not tell. */
+const REPORT_S = 60;
 
 /** The reasons shown for a sensor that has none, by quality. */
-const UNEXPLAINED = { 1: "", 3: "Flagged as suspect", 4: "Failed its checks", 9: "No value" };
+const UNEXPLAINED = { 3: "Flagged as suspect", 4: "Failed its checks", 9: "No value" };
 
 /**
  * Since when nothing new has come from a sensor; null while that is no more than two windows.
  * Arrival counts, not only the window's own time, so that a replay of last year is not called stale.
+ * As everywhere here `nowMs` is by the vans' clock, which this device's may be behind.
  */
-export function staleSinceMs(sensor: Sensor, nowMs: number): number | null {
-  const newest = newestOf(sensor);
+export function staleSinceMs(fleet: Fleet, { newest, heardMs }: Sensor, nowMs: number): number | null {
   if (!newest) return null;
-  const signMs = Math.max(sensor.heardMs ?? -Infinity, Math.min(newest.endMs, nowMs));
+  const signMs = lastSignMs(fleet, heardMs, newest.endMs, nowMs);
   return nowMs - signMs > SILENT_WINDOWS * (newest.endMs - newest.startMs) ? signMs : null;
 }
 
+function lastSignMs(fleet: Fleet, heardMs: number | null, saidMs: number, nowMs: number): number {
+  return Math.max((heardMs ?? -Infinity) + fleet.skewMs, Math.min(saidMs, nowMs));
+}
+
+/** Since when an online van has not reported; null while it does, by arrival or, of a retained report, by its time. */
+export function unreportedSinceMs(fleet: Fleet, { status, health, heardMs }: Agent, nowMs: number): number | null {
+  if (status === "offline" || !health || (heardMs === null && health.atMs === null)) return null;
+  const signMs = lastSignMs(fleet, heardMs, health.atMs ?? -Infinity, nowMs);
+  return nowMs - signMs > MISSED_REPORTS * 1_000 * Math.max(health.intervalS ?? 0, REPORT_S) ? signMs : null;
+}
+
 /** What is wrong with one sensor, gravest first; empty when it is fine. */
-export function sensorProblems(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
-  const found = [...staleness(sensor, nowMs), ...flags(sensor), ...channelFaults(fleet, sensor)];
+function sensorProblems(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
+  const found = [
+    ...absence(fleet, sensor),
+    ...staleness(fleet, sensor, nowMs),
+    ...flags(sensor),
+    ...channelFaults(fleet, sensor),
+  ];
   return found.filter(({ text }, i) => found.findIndex((other) => other.text === text) === i).sort(byGravity);
 }
 
-function staleness(sensor: Sensor, nowMs: number): Problem[] {
-  const sinceMs = staleSinceMs(sensor, nowMs);
+function absence(fleet: Fleet, sensor: Sensor): Problem[] {
+  const agent = agentOf(fleet, sensor);
+  return agent?.status === "offline" ? [{ level: "bad", text: `${agent.id} is offline`, ofVan: true }] : [];
+}
+
+function staleness(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
+  const sinceMs = staleSinceMs(fleet, sensor, nowMs);
   return sinceMs === null ? [] : [{ level: "bad", text: `Nothing new since ${when(sinceMs, nowMs)}` }];
 }
 
-function flags(sensor: Sensor): Problem[] {
-  const newest = newestOf(sensor);
-  if (!newest || (newest.quality === 1 && newest.reasons.length === 0)) return [];
-  const level = newest.quality >= 4 ? "bad" : newest.quality === 3 ? "look" : "fine";
+function flags({ newest }: Sensor): Problem[] {
+  if (!newest || newest.quality === 1) return [];
+  const level = newest.quality === 3 ? "look" : "bad";
   const texts = newest.reasons.length > 0 ? reasonsInWords(newest.reasons) : [UNEXPLAINED[newest.quality]];
-  return level === "fine" ? [] : texts.map((text) => ({ level, text }));
+  return texts.map((text) => ({ level, text }));
 }
 
 function channelFaults(fleet: Fleet, sensor: Sensor): Problem[] {
@@ -61,9 +86,11 @@ function channelFaults(fleet: Fleet, sensor: Sensor): Problem[] {
   return faults;
 }
 
-export function agentProblems(agent: Agent): Problem[] {
+function agentProblems(fleet: Fleet, agent: Agent, nowMs: number): Problem[] {
   const { status, health } = agent;
+  const sinceMs = unreportedSinceMs(fleet, agent, nowMs);
   if (status === "offline") return [{ level: "bad", text: "No new estimates will come until it is back" }];
+  if (sinceMs !== null) return [{ level: "bad", text: `No report since ${when(sinceMs, nowMs)}` }];
   const problems: Problem[] = [];
   const outbox = health?.outbox;
   if (health?.clock === "unsynchronised") problems.push({ level: "look", text: "Its clock is not synchronised" });
@@ -74,11 +101,11 @@ export function agentProblems(agent: Agent): Problem[] {
   return problems;
 }
 
-function byGravity(a: Problem, b: Problem): number {
+function byGravity(a: { level: Level }, b: { level: Level }): number {
   return Number(b.level === "bad") - Number(a.level === "bad");
 }
 
-export function worst(problems: Problem[]): Level {
+export function worst(problems: { level: Level }[]): Level {
   return problems.some((p) => p.level === "bad") ? "bad" : problems.length > 0 ? "look" : "fine";
 }
 
@@ -87,30 +114,32 @@ export interface Verdict {
   headline: string;
   /** Gravest first; `sensor` is null where a van is meant. */
   troubles: { who: string; sensor: string | null; level: Level; text: string }[];
+  /** Gravest first, for each of them; empty when it is fine. */
+  problems: Map<Sensor | Agent, Problem[]>;
 }
 
 /** The first thing an operator reads. */
 export function verdict(fleet: Fleet, nowMs: number): Verdict {
-  const agents = sorted(fleet.agents).map((agent) => ({ who: agent.id, sensor: null, problems: agentProblems(agent) }));
-  const sensors = sorted(fleet.sensors).map((s) => ({
-    who: s.id,
-    sensor: s.id,
-    problems: sensorProblems(fleet, s, nowMs),
-  }));
-  const troubled = [...agents, ...sensors].filter(({ problems }) => problems.length > 0);
-  const troubles = troubled
-    .map(({ who, sensor, problems }) => ({
-      who,
-      sensor,
-      level: worst(problems),
-      text: problems.map((p) => p.text).join(". "),
-    }))
-    .sort((a, b) => Number(b.level === "bad") - Number(a.level === "bad"));
-  const ill = sensors.filter(({ problems }) => problems.length > 0).length;
-  return { level: worst(troubles), headline: headline(fleet, sensors.length, ill, troubles.length), troubles };
+  const agents = sorted(fleet.agents).map((agent) => [agent, agentProblems(fleet, agent, nowMs)] as const);
+  const sensors = sorted(fleet.sensors).map((sensor) => [sensor, sensorProblems(fleet, sensor, nowMs)] as const);
+  const ofVans = agents.flatMap(([agent, problems]) => trouble(agent.id, null, problems));
+  const ofSensors = sensors.flatMap(([sensor, problems]) => trouble(sensor.id, sensor.id, problems));
+  const troubles = [...ofVans, ...ofSensors].sort(byGravity);
+  return {
+    level: worst(troubles),
+    headline: headline(fleet, ofSensors.length, troubles.length),
+    troubles,
+    problems: new Map<Sensor | Agent, Problem[]>([...agents, ...sensors]),
+  };
 }
 
-function headline(fleet: Fleet, total: number, ill: number, troubles: number): string {
+function trouble(who: string, sensor: string | null, problems: Problem[]): Verdict["troubles"] {
+  const own = problems.filter(({ ofVan }) => !ofVan);
+  return own.length === 0 ? [] : [{ who, sensor, level: worst(own), text: own.map(({ text }) => text).join(". ") }];
+}
+
+function headline(fleet: Fleet, ill: number, troubles: number): string {
+  const total = fleet.sensors.size;
   const offline = sorted(fleet.agents).filter((agent) => agent.status === "offline");
   if (offline.length > 0)
     return `${areInWords(
@@ -119,9 +148,11 @@ function headline(fleet: Fleet, total: number, ill: number, troubles: number): s
     )}.`;
   if (total === 0) return "No sensor has spoken yet.";
   if (ill > 0) return `${ill} of ${plural(total, "sensor")} ${ill === 1 ? "needs" : "need"} attention.`;
-  const waiting = [...fleet.sensors.values()].filter((sensor) => !newestOf(sensor)).length;
+  const waiting = [...fleet.sensors.values()].filter((sensor) => !sensor.newest).length;
   if (waiting === total) return "Waiting for the first window.";
   if (waiting > 0) return `${total - waiting} of ${total} sensors are fine, the others wait for their first window.`;
   if (troubles > 0) return "The sensors are fine, the van needs attention.";
-  return total === 1 ? "The sensor is fine." : `All ${total} sensors are fine.`;
+  return total === 1
+    ? "The sensor is fine."
+    : `All ${total} sensors${fleet.unshownSensors.size > 0 ? " shown" : ""} are fine.`;
 }

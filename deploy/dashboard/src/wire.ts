@@ -21,6 +21,7 @@ export type Quality = 1 | 3 | 4 | 9;
 
 export interface Estimate {
   sensor: string;
+  /** Empty, as is the unit, without a model. */
   gas: string;
   unit: string;
   value: number | null;
@@ -29,6 +30,7 @@ export interface Estimate {
   level: number | null;
   startMs: number;
   endMs: number;
+  seq: number;
   revision: number;
   quality: Quality;
   reasons: string[];
@@ -56,8 +58,6 @@ export interface Card {
 }
 
 export interface SensorHealth {
-  model: string | null;
-  lastReadingMs: number | null;
   silent: string[];
   stuck: string[];
 }
@@ -65,6 +65,7 @@ export interface SensorHealth {
 export interface Health {
   version: string | null;
   atMs: number | null;
+  intervalS: number | null;
   uptimeS: number | null;
   clock: string | null;
   readings: Record<string, number>;
@@ -100,14 +101,15 @@ function estimateOf(fields: Fields | null, sensor?: string): Estimate | null {
   const { expected, ...minutes } = entries(fields.minutes, number, MAX_CHANNELS + 1);
   return {
     sensor: name,
-    gas: text(fields.gas) ?? "CO",
-    unit: text(fields.unit) ?? "ppm",
+    gas: text(fields.gas) ?? "",
+    unit: text(fields.unit) ?? "",
     value: number(fields.value),
     low: number(fields.low),
     high: number(fields.high),
     level: number(fields.level),
     startMs,
     endMs,
+    seq: count(fields.seq),
     revision: count(fields.revision),
     quality,
     reasons: names(fields.reasons, 16),
@@ -135,7 +137,7 @@ export function decodeCard(payload: Uint8Array, sensor: string): Card | null {
   const rising = x.every((at, i) => i === 0 || at > x[i - 1]!);
   return {
     id,
-    unit: text(fields.unit) ?? "ppm",
+    unit: text(fields.unit) ?? "",
     channels: names(fields.channels, MAX_CHANNELS),
     auxiliary,
     kernel: text(fields.kernel),
@@ -152,8 +154,6 @@ function sensorHealthOf(raw: unknown): SensorHealth | null {
   const fields = asFields(raw);
   return (
     fields && {
-      model: text(fields.model, 80),
-      lastReadingMs: instantMs(fields.last_reading),
       silent: names(fields.silent, MAX_CHANNELS + 1),
       stuck: names(fields.stuck, MAX_CHANNELS + 1),
     }
@@ -167,6 +167,7 @@ export function decodeHealth(payload: Uint8Array): Health | null {
   return {
     version: text(fields.version),
     atMs: instantMs(fields.at),
+    intervalS: number(fields.interval_s),
     uptimeS: number(fields.uptime_s),
     clock: text(fields.clock),
     readings: entries(fields.readings, number, 16),
@@ -175,7 +176,9 @@ export function decodeHealth(payload: Uint8Array): Health | null {
       oldestS: number(outbox.oldest_s),
       dropped: count(outbox.dropped),
     },
-    sensors: entries(fields.sensors, sensorHealthOf),
+    sensors: Object.fromEntries(
+      Object.entries(entries(fields.sensors, sensorHealthOf)).filter(([name]) => topicLevel(name) !== null),
+    ),
     rssBytes: number(fields.rss_bytes),
     writtenBytes: number(fields.written_bytes),
     journalBytes: number(fields.journal_bytes),

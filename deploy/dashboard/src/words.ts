@@ -6,6 +6,10 @@ const MINUTE_S = 60;
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
 const YEAR_S = 31_557_600;
+/** From here on numbers are powers of ten. */
+const HUGE = 1e6;
+/** The contract gives nine. */
+const MOST_DECIMALS = 9;
 
 export const QUALITY: Record<Quality, string> = { 1: "Good", 3: "Suspect", 4: "Fail", 9: "Missing" };
 
@@ -69,15 +73,30 @@ export function span(seconds: number): string {
   return plural(Math.max(0, Math.floor(seconds / size)), unit);
 }
 
-/** How long ago an instant was, by this device's clock. */
+/** How long ago an instant was. */
 export function ago(atMs: number, nowMs: number): string {
   const seconds = (nowMs - atMs) / 1000;
-  if (seconds < -60) return `${span(-seconds)} ahead of this device’s clock`;
+  if (seconds < -60) return `${span(-seconds)} in the future`;
   return seconds < 5 ? "just now" : `${span(seconds)} ago`;
+}
+
+const DAY_OF_FACT = /^\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?$/;
+const LONG_FRACTION = /^-?\d*\.\d{5,}(e[+-]?\d+)?$/i;
+
+/** What a model says of itself: a date as one, a number without digits that nobody reads, the rest as it is. */
+export function factInWords(words: string): string {
+  if (DAY_OF_FACT.test(words) && Number.isFinite(Date.parse(words))) return UTC_DATE.format(Date.parse(words));
+  return LONG_FRACTION.test(words) ? significant(Number(words)) : words;
 }
 
 const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const UTC_DATE = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
 
 export function clockTime(ms: number): string {
   return TIME.format(ms);
@@ -89,14 +108,29 @@ export function when(ms: number, nowMs: number): string {
   return date === DATE.format(nowMs) ? TIME.format(ms) : `${date}, ${TIME.format(ms)}`;
 }
 
-/** One decimal more than a concentration, so that the terms of a sum add up. */
-export function term(value: number): string {
-  return signed(value.toFixed(3));
+/** Two decimals for a concentration, or two digits if it is small; never "-0.00". */
+export function concentration(value: number | null): string {
+  return value === null ? "–" : fixed(value, decimalsOf(value));
 }
 
-/** Two decimals for a concentration; never "-0.00". */
-export function concentration(value: number | null): string {
-  return value === null ? "–" : signed(value.toFixed(Math.abs(value) >= 100 ? 0 : 2));
+/** A term of the sum that makes `total`: one decimal more than that, so that the terms add up. */
+export function term(value: number, total: number | null): string {
+  return fixed(value, decimalsOf(total ?? 1) + 1);
+}
+
+function decimalsOf(value: number): number {
+  const size = Math.abs(value);
+  if (size >= 100) return 0;
+  return size >= 0.1 || size === 0 ? 2 : Math.min(MOST_DECIMALS, 1 - Math.floor(Math.log10(size)));
+}
+
+function fixed(value: number, decimals: number): string {
+  return Math.abs(value) >= HUGE ? significant(value) : signed(value.toFixed(decimals));
+}
+
+/** A reading of a channel: the contract fixes degrees Celsius for temperature and leaves the electrodes open. */
+export function reading(value: number, channel: string): string {
+  return channel === "temperature" ? withUnit(fixed(value, 1), channel) : significant(value, 4);
 }
 
 /** Three significant digits for weights and readings of any size. */
@@ -104,14 +138,15 @@ export function significant(value: number | null | undefined, digits = 3): strin
   if (value === null || value === undefined) return "–";
   if (value === 0) return "0";
   const size = Math.floor(Math.log10(Math.abs(value)));
-  return size < -5 || size > 8
-    ? signed(value.toExponential(digits - 1))
+  return Math.abs(value) >= HUGE || size < -5
+    ? signed(value.toExponential(digits - 1).replace("e+", "e"))
     : signed(value.toFixed(Math.max(0, digits - 1 - size)));
 }
 
 /** At most three significant digits, none of them idle zeros: for the ends of a range. */
 export function brief(value: number | undefined): string {
-  return value === undefined ? "–" : signed(String(Number(value.toPrecision(3))));
+  if (value === undefined) return "–";
+  return Math.abs(value) >= HUGE ? significant(value) : signed(String(Number(value.toPrecision(3))));
 }
 
 /** With a true minus sign, and no sign before zero. */
@@ -127,11 +162,13 @@ export function bytes(n: number | null): string {
   return `${scaled.toFixed(step === 0 || scaled >= 100 ? 0 : 1)} ${units[step]}`;
 }
 
+/** Never rounded to a certainty that was not claimed. */
 export function percent(fraction: number): string {
-  return `${Math.round(fraction * 100)} %`;
+  const whole = Math.round(fraction * 100);
+  const exact = fraction === 0 || fraction === 1 || (whole > 0 && whole < 100);
+  return `${exact ? whole : Number((fraction * 100).toPrecision(3))} %`;
 }
 
-/** The contract fixes degrees Celsius for temperature; what an electrode's board delivers it leaves open. */
 export function withUnit(words: string, channel: string): string {
   return channel === "temperature" ? `${words} °C` : words;
 }

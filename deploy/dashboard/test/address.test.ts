@@ -11,12 +11,17 @@ test.each([
   expect(brokerAddress(new URL(page))).toBe(address);
 });
 
-test.each(["http://van.local", "javascript:alert(1)", "van.local:9001", "", "ws://user:secret@van.local"])(
-  "%s is no address",
-  (address) => {
-    expect(addressFault(address)).not.toBeNull();
-  },
-);
+test.each([
+  "http://van.local",
+  "javascript:alert(1)",
+  "van.local:9001",
+  "",
+  "ws://nosuch host",
+  " ws://a",
+  "ws://user:secret@van.local",
+])("%s is no address", (address) => {
+  expect(addressFault(address)).not.toBeNull();
+});
 
 test("a password is given only to the broker it was entered for", () => {
   const kept = new Map<string, string>();

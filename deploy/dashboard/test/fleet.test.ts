@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { columns } from "../src/charts/columns";
-import { runs } from "../src/charts/sparkline";
+import { columns, runs } from "../src/charts/columns";
 import { Fleet } from "../src/fleet";
-import { window } from "./sample";
+import { START_MS, window, WINDOW_MS } from "./sample";
 
 function fleetOf(...windows: ReturnType<typeof window>[]): Fleet {
   const fleet = new Fleet();
@@ -35,14 +34,35 @@ test("one day is kept, counted back from the newest window", () => {
   expect(kept[0]).toEqual(window(104));
 });
 
+test("a window from the future neither ends the day nor costs it", () => {
+  const future = window(2, { startMs: START_MS + 1e12, endMs: START_MS + 1e12 + WINDOW_MS });
+  const expected = [window(0), window(1), window(3)];
+  for (const order of [
+    [0, 1, 2, 3],
+    [3, 2, 1, 0],
+    [2, 0, 3, 1],
+  ])
+    expect(windowsOf(fleetOf(...order.map((i) => (i === 2 ? future : window(i)))))).toEqual(expected);
+});
+
+test("a count that starts again with a new disk is believed when its windows are later and news", () => {
+  const fleet = fleetOf(window(0), window(1));
+  const again = window(2, { seq: 1 });
+  fleet.addEstimate(again, null);
+  expect(fleet.sensors.get("5A2D")!.newest).toEqual(window(1));
+  fleet.addEstimate(again, 1000);
+  expect(fleet.sensors.get("5A2D")!.newest).toEqual(again);
+});
+
 test("short windows do not fill the memory", () => {
-  const seconds = Array.from({ length: 2000 }, (_, i) => window(0, { startMs: i * 1000, endMs: (i + 1) * 1000 }));
+  const seconds = Array.from({ length: 2000 }, (_, i) => window(i, { startMs: i * 1000, endMs: (i + 1) * 1000 }));
   expect(windowsOf(fleetOf(...seconds)).length).toBe(1440);
 });
 
-test("no more than 64 sensors are shown, and the rest is counted", () => {
-  const fleet = fleetOf(...Array.from({ length: 70 }, (_, i) => window(0, { sensor: `s${i}` })));
-  expect([fleet.sensors.size, fleet.refused]).toEqual([64, 6]);
+test("as many sensors as an agent takes are shown, and the names of the others counted once", () => {
+  const windows = Array.from({ length: 260 }, (_, i) => window(0, { sensor: `s${i}` }));
+  const fleet = fleetOf(...windows, ...windows);
+  expect([fleet.sensors.size, fleet.unshownSensors.size]).toEqual([256, 4]);
 });
 
 test("only the newest window, heard live, shows that a sensor is alive", () => {
@@ -61,8 +81,9 @@ test("the line breaks at a window without a value and at one that never came", (
 
 test("a chart gets an empty point where windows never came, and a ring where one is flagged", () => {
   const day = [window(0), window(1, { quality: 3 }), window(4, { value: null }), window(5)];
-  const { data, windows } = columns(day);
-  expect(windows).toEqual([day[0], day[1], null, day[2], day[3]]);
+  const { data, slots } = columns(day);
+  const gap = { startMs: day[1]!.endMs, endMs: day[2]!.startMs };
+  expect(slots).toEqual([day[0], day[1], gap, day[2], day[3]]);
   expect(data.slice(1)).toEqual([
     [0.7, 0.7, null, null, 0.7],
     [0.9, 0.9, null, null, 0.9],

@@ -20,7 +20,7 @@ const answer = (id: string, index: number, of: number, sensor = "5A2D") => ({
 test("a day is asked for once per sensor, the next sensor only when the last answer is in", () => {
   const { asked, hungUp, history } = conversation();
   for (const sensor of ["5A2D", "B5FF", "5A2D"]) history.want(window(0, { sensor }), 0);
-  expect(asked).toEqual([{ id: "page-0", agent: "van-1", sensor: "5A2D", last: 96 }]);
+  expect(asked).toMatchObject([{ id: "page-0", agent: "van-1", sensor: "5A2D", last: 96 }]);
   expect(history.take(answer("page-0", 0, 2), 1)).toEqual(window(0));
   expect(asked.length).toBe(1);
   expect(history.take(answer("page-0", 1, 2), 2)).toEqual(window(1));
@@ -54,6 +54,27 @@ test("an agent that stops answering does not hold up the next sensor", () => {
   expect(asked.length).toBe(1);
   history.tick(25_001);
   expect(asked.length).toBe(2);
+});
+
+test("a question that failed is put again after a pause, but not for ever", () => {
+  const { asked, history } = conversation();
+  history.want(window(0), 0);
+  const refusal = { index: 0, of: 0, estimate: null, error: "too many requests wait; ask again later" };
+  history.take({ id: "page-0", ...refusal }, 1);
+  history.tick(30_000);
+  expect(asked.length).toBe(1);
+  history.tick(30_001);
+  expect(asked.length).toBe(2);
+  for (let nowMs = 40_000; nowMs < 1e6; nowMs += 1000) history.tick(nowMs);
+  expect(asked.length).toBe(4);
+});
+
+test("two agents that take turns at one sensor are asked once each", () => {
+  const { asked, history } = conversation();
+  for (const agent of ["van-1", "van-2", "van-1", "van-2"]) history.want(window(0, { agent }), 0);
+  history.take(answer("page-0", 0, 0), 1);
+  history.take(answer("page-1", 0, 0), 2);
+  expect(asked.map(({ agent }) => agent)).toEqual(["van-1", "van-2"]);
 });
 
 test("after a reconnection everything is asked again", () => {

@@ -46,6 +46,7 @@ export function window(index: number, changes: Partial<Estimate> = {}): Estimate
     unit: "ppm",
     startMs: START_MS + index * WINDOW_MS,
     endMs: START_MS + (index + 1) * WINDOW_MS,
+    seq: 1000 + index,
     revision: 0,
     quality: 1,
     reasons: [],

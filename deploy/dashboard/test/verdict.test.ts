@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import { Fleet } from "../src/fleet";
 import { staleSinceMs, verdict } from "../src/verdict";
 import { decodeHealth, type Estimate } from "../src/wire";
-import { ago, concentration, reasonsInWords, span } from "../src/words";
+import { ago, concentration, factInWords, percent, reading, reasonsInWords, span, term } from "../src/words";
 import { bytesOf, START_MS, window, WINDOW_MS } from "./sample";
 
 const END_MS = START_MS + WINDOW_MS;
 
 function fleetOf(changes: Partial<Estimate> = {}, heardMs: number | null = END_MS): Fleet {
   const fleet = new Fleet();
-  fleet.setStatus("van-1", "online", END_MS);
+  fleet.setStatus("van-1", "online");
   fleet.addEstimate(window(0, changes), heardMs);
   return fleet;
 }
@@ -19,7 +19,7 @@ function healthOf(changes: object): Uint8Array {
 }
 
 test("a sound sensor of an online van is fine", () => {
-  expect(verdict(fleetOf(), END_MS)).toEqual({ level: "fine", headline: "The sensor is fine.", troubles: [] });
+  expect(verdict(fleetOf(), END_MS)).toMatchObject({ level: "fine", headline: "The sensor is fine.", troubles: [] });
 });
 
 test("a flag is told in words, with the sensor's name", () => {
@@ -29,7 +29,7 @@ test("a flag is told in words, with the sensor's name", () => {
   });
   const text =
     "Temperature and OP1 are outside the range the model was trained on. The gateway’s clock is not synchronised";
-  expect(verdict(fleet, END_MS)).toEqual({
+  expect(verdict(fleet, END_MS)).toMatchObject({
     level: "look",
     headline: "1 of 1 sensor needs attention.",
     troubles: [{ who: "5A2D", sensor: "5A2D", level: "look", text }],
@@ -48,14 +48,18 @@ test("a silent channel in the health is a trouble of its sensor", () => {
 
 test("an offline van outranks everything", () => {
   const fleet = fleetOf({ quality: 4, reasons: ["value_not_finite"] });
-  fleet.setStatus("van-1", "offline", END_MS);
+  fleet.setStatus("van-1", "offline");
   expect(verdict(fleet, END_MS).headline).toBe("van-1 is offline.");
 });
 
 test("a sensor whose first window is open waits, and is not in trouble", () => {
   const fleet = new Fleet();
   fleet.setHealth("van-1", decodeHealth(healthOf({ sensors: { "5A2D": { silent: [], stuck: [] } } }))!, END_MS);
-  expect(verdict(fleet, END_MS)).toEqual({ level: "fine", headline: "Waiting for the first window.", troubles: [] });
+  expect(verdict(fleet, END_MS)).toMatchObject({
+    level: "fine",
+    headline: "Waiting for the first window.",
+    troubles: [],
+  });
 });
 
 test("a backlog, lost estimates and a free-running clock are the van's troubles", () => {
@@ -73,7 +77,7 @@ test("a backlog, lost estimates and a free-running clock are the van's troubles"
 });
 
 describe("stale means that nothing new came for two windows", () => {
-  const since = (fleet: Fleet, nowMs: number) => staleSinceMs(fleet.sensors.get("5A2D")!, nowMs);
+  const since = (fleet: Fleet, nowMs: number) => staleSinceMs(fleet, fleet.sensors.get("5A2D")!, nowMs);
 
   test("by the window's end, for a page just opened", () => {
     const fleet = fleetOf({}, null);
@@ -101,13 +105,26 @@ test("words", () => {
   expect([ago(0, 3000), ago(0, 60_000), ago(3_600_000, 0)]).toEqual([
     "just now",
     "1 minute ago",
-    "60 minutes ahead of this device’s clock",
+    "60 minutes in the future",
   ]);
-  expect([concentration(0.834), concentration(-0.004), concentration(-0.05), concentration(null)]).toEqual([
+  expect([0.834, -0.004, -0.05, 0, 412.6, 3.2e9, null].map(concentration)).toEqual([
     "0.83",
+    "−0.0040",
+    "−0.050",
     "0.00",
-    "−0.05",
+    "413",
+    "3.20e9",
     "–",
   ]);
+  expect([term(0.00318, 0.0042), term(2.5, 0.8), reading(0.00421, "op1"), reading(231.43, "op1")]).toEqual([
+    "0.00318",
+    "2.500",
+    "0.004210",
+    "231.4",
+  ]);
+  expect([0.9, 0.999, 1, 0, 0.0004].map(percent)).toEqual(["90 %", "99.9 %", "100 %", "0 %", "0.04 %"]);
+  expect(
+    ["2023-10-05T00:00:00Z", "2023-10-05", "2023-99-99", "0.9810952271676012", "0.971", "T-W"].map(factInWords),
+  ).toEqual(["5 Oct 2023", "5 Oct 2023", "2023-99-99", "0.981", "0.971", "T-W"]);
   expect(reasonsInWords(["constructor", "some_new_code"])).toEqual(["constructor", "some new code"]);
 });

@@ -8,8 +8,8 @@ const HOSTILE = [
   "[]",
   "1e999",
   "{",
-  "[".repeat(60_000),
-  `{"v":1,"sensor":"${"x".repeat(70_000)}"}`,
+  "[".repeat(120_000),
+  `{"v":1,"sensor":"${"x".repeat(140_000)}"}`,
   '{"v":1,"sensor":"5A2D","start":"never","end":"2024-02-01T10:30:00Z","quality":1}',
   '{"v":1,"__proto__":{"sensor":"5A2D"}}',
 ];
@@ -31,6 +31,7 @@ describe("decoders are total", () => {
     ["another version", { v: 2 }],
     ["another sensor", { sensor: "B5FF" }],
     ["a sensor that is a wildcard", { sensor: "+" }],
+    ["a sensor whose name turns the text around", { sensor: "\u202eD2A5" }],
     ["an end before its start", { end: "2024-02-01T10:00:00Z" }],
     ["a quality outside QARTOD", { quality: 2 }],
   ])("an estimate of %s is refused", (_, changes) => {
@@ -50,6 +51,12 @@ test("an estimate is read as it describes itself", () => {
     agent: "van-1",
   });
   expect({ ...estimate.minutes }).toEqual({ op1: 15, op2: 15, temperature: 14 });
+});
+
+test("a number beyond all reckoning is none", () => {
+  const value = (size: string) =>
+    decodeEstimate(bytesOf(JSON.stringify(estimateJson()).replace("0.834", size)), "5A2D")!.value;
+  expect([value("1e99"), value("-1e308"), value("1e400")]).toEqual([1e99, null, null]);
 });
 
 test("text and lists from the network are cut to a bound", () => {
@@ -79,6 +86,12 @@ test("a card keeps only curves that fit its temperatures, and none if these do n
     )!;
   expect(Object.keys(card([1, 2, 3]).curves)).toEqual(["op1"]);
   expect(card([1, 3, 2])).toMatchObject({ x: [], curves: {} });
+});
+
+test("names are those the agent takes", () => {
+  for (const name of ["5A2D", "ä b", "😀", "x".repeat(64)]) expect(subjectOf(`calibrated/${name}/co`)).not.toBeNull();
+  for (const name of ["", "\u202e", "a\u200bb", "a\u00a0b", "a\tb", "\ue000", "x".repeat(65)])
+    expect(subjectOf(`calibrated/${name}/co`)).toBeNull();
 });
 
 test("topics outside the contract have no subject", () => {

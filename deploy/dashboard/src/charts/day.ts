@@ -3,11 +3,13 @@
 import uPlot from "uplot";
 import { DAY_MS } from "../fleet";
 import type { Estimate } from "../wire";
-import { clockTime, concentration } from "../words";
-import { columns, HIGH, LOW } from "./columns";
+import { brief, clockTime } from "../words";
+import { columns, runs, type Gap } from "./columns";
 import { axis, ink, plot } from "./ink";
 
 const HEIGHT = 260;
+const TICK = 6;
+
 /** The scale holds zero, every band, and a little air. */
 function yRange(_: uPlot, min: number | null, max: number | null): [number, number] {
   const low = Math.min(0, min ?? 0);
@@ -15,28 +17,46 @@ function yRange(_: uPlot, min: number | null, max: number | null): [number, numb
   return [low < 0 ? low - (high - low) * 0.05 : 0, high + (high - low) * 0.08];
 }
 
+/** What the keyboard reads: an index into the day's windows and gaps. */
+export interface Reading {
+  index: number;
+  of: number;
+  slot: Estimate | Gap;
+}
+
 export class DayChart {
   private chart: uPlot | null = null;
-  private windows: (Estimate | null)[] = [];
+  private windows: Estimate[] = [];
+  private slots: (Estimate | Gap)[] = [];
+  private runs: Estimate[][] = [];
+  /** Start of the slot chosen with the keyboard: that, not a pixel, stays chosen when the day moves on. */
+  private chosenMs: number | null = null;
 
   constructor(
     private readonly place: HTMLElement,
-    private readonly onPoint: (window: Estimate | null) => void,
+    private readonly onRead: (reading: Reading | null) => void,
   ) {
     place.addEventListener("keydown", (event) => this.step(event));
-    place.addEventListener("blur", () => this.chart?.setCursor({ left: -10, top: -10 }));
+    place.addEventListener("pointermove", () => (this.chosenMs = null));
+    place.addEventListener("blur", () => {
+      this.chosenMs = null;
+      this.chart?.setCursor({ left: -10, top: -10 });
+    });
   }
 
   update(windows: Estimate[]): void {
-    const { data, windows: spaced } = columns(windows);
-    this.windows = spaced;
+    const { data, slots } = columns(windows);
+    this.windows = windows;
+    this.slots = slots;
+    this.runs = runs(windows);
     this.chart ??= plot(this.place, HEIGHT, this.options(), data);
     this.chart.setData(data);
+    queueMicrotask(() => this.read(this.chosen())); // uPlot sets its scales in a microtask of its own
   }
 
   /** Windows drawn with a value. */
   get points(): number {
-    return this.windows.filter((window) => window !== null && window.value !== null).length;
+    return this.windows.filter((window) => window.value !== null).length;
   }
 
   private options(): Omit<uPlot.Options, "width" | "height"> {
@@ -56,14 +76,12 @@ export class DayChart {
           values: (_, ticks) => ticks.map((s) => clockTime(s * 1000)),
           grid: { show: false },
         }),
-        axis({ size: 44, space: 36, values: (_, ticks) => ticks.map((v) => concentration(v)) }),
+        axis({ size: 44, space: 36, values: (_, ticks) => ticks.map((v) => brief(v)) }),
       ],
-      bands: [{ series: [HIGH, LOW], fill: () => ink("--band") }],
+      // The first three set the scale; runs() draws them, as uPlot's own line shows a stub at every gap.
       series: [
         {},
-        { stroke: "transparent", points: { show: false } },
-        { stroke: "transparent", points: { show: false } },
-        { stroke: () => ink("--accent"), width: 2, points: { show: false } },
+        ...Array.from({ length: 3 }, () => ({ paths: () => null, points: { show: false } })),
         {
           stroke: "transparent",
           points: { show: true, size: 9, width: 2, fill: () => ink("--paper"), stroke: () => ink("--alert") },
@@ -71,43 +89,117 @@ export class DayChart {
       ],
       hooks: {
         drawClear: [(u) => this.shadeEmpty(u)],
-        setCursor: [(u) => this.onPoint(this.windows[u.cursor.idx ?? -1] ?? null)],
+        drawAxes: [(u) => this.drawRuns(u)],
+        setCursor: [(u) => this.tell(this.chosen() ?? u.cursor.idx ?? null)],
       },
     };
   }
 
   private dayRange(): [number, number] {
-    const newest = this.windows.at(-1);
-    const endMs = newest?.endMs ?? Date.now();
+    const endMs = this.windows.at(-1)?.endMs ?? Date.now();
     return [(endMs - DAY_MS) / 1000, endMs / 1000];
   }
 
-  /** A window that was published without a value is a pale column: known to be empty, not merely absent. */
+  /** A window that was published without a value is a pale column on a tick: known to be empty, not merely absent. */
   private shadeEmpty(u: uPlot): void {
+    const { left: edge, top, height } = u.bbox;
+    const tick = TICK * devicePixelRatio;
     u.ctx.save();
-    u.ctx.fillStyle = ink("--alert-wash");
     for (const window of this.windows) {
-      if (!window || window.value !== null) continue;
-      const left = u.valToPos(window.startMs / 1000, "x", true);
-      const right = u.valToPos(window.endMs / 1000, "x", true);
-      u.ctx.fillRect(
-        Math.max(left, u.bbox.left),
-        u.bbox.top,
-        Math.max(1, right - Math.max(left, u.bbox.left)),
-        u.bbox.height,
-      );
+      if (window.value !== null) continue;
+      const left = Math.max(edge, u.valToPos(window.startMs / 1000, "x", true));
+      const width = Math.max(devicePixelRatio, u.valToPos(window.endMs / 1000, "x", true) - left);
+      u.ctx.fillStyle = ink("--alert-wash");
+      u.ctx.fillRect(left, top, width, height);
+      u.ctx.fillStyle = ink("--alert");
+      u.ctx.fillRect(left, top + height - tick, width, tick);
     }
     u.ctx.restore();
   }
 
-  private step(event: KeyboardEvent): void {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    const u = this.chart;
-    if (by === undefined || !u || this.windows.length === 0) return;
-    event.preventDefault();
-    const last = this.windows.length - 1;
-    const from = u.cursor.idx ?? (by > 0 ? -1 : last + 1);
-    const to = Math.min(last, Math.max(0, from + by));
-    u.setCursor({ left: u.valToPos(u.data[0][to]!, "x"), top: 0 });
+  private drawRuns(u: uPlot): void {
+    const { ctx, bbox } = u;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, 0, ctx.canvas.width, ctx.canvas.height); // on the right the newest dot may stand out
+    ctx.clip();
+    ctx.fillStyle = ink("--band");
+    for (const run of this.runs) ctx.fill(bandPath(u, run));
+    ctx.fillStyle = ctx.strokeStyle = ink("--accent");
+    ctx.lineWidth = 2 * devicePixelRatio;
+    ctx.lineJoin = "round";
+    for (const run of this.runs) {
+      if (run.length > 1) ctx.stroke(linePath(u, run));
+      else ctx.fill(dotPath(u, run[0]!));
+    }
+    ctx.restore();
   }
+
+  private step(event: KeyboardEvent): void {
+    const last = this.slots.length - 1;
+    const from = this.chosen() ?? this.chart?.cursor.idx ?? null;
+    const targets: Record<string, number> = {
+      ArrowLeft: (from ?? last + 1) - 1,
+      ArrowRight: (from ?? -1) + 1,
+      Home: 0,
+      End: last,
+    };
+    const to = targets[event.key];
+    if (to === undefined || last < 0) return;
+    event.preventDefault();
+    this.read(Math.min(last, Math.max(0, to)));
+  }
+
+  private chosen(): number | null {
+    const index = this.slots.findIndex(({ startMs }) => startMs === this.chosenMs);
+    return index < 0 ? null : index;
+  }
+
+  /** Choose a slot and put the cursor on it, which tells it. */
+  private read(index: number | null): void {
+    if (index === null || !this.chart) return;
+    this.chosenMs = this.slots[index]!.startMs;
+    this.chart.setCursor({ left: this.chart.valToPos(this.chart.data[0][index]!, "x"), top: 0 });
+  }
+
+  private tell(index: number | null): void {
+    const slot = this.slots[index ?? -1];
+    this.onRead(slot ? { index: index!, of: this.slots.length, slot } : null);
+  }
+}
+
+type Point = [x: number, y: number];
+
+function point(u: uPlot, atMs: number, value: number): Point {
+  return [u.valToPos(atMs / 1000, "x", true), u.valToPos(value, "y", true)];
+}
+
+function middleMs(window: Estimate): number {
+  return (window.startMs + window.endMs) / 2;
+}
+
+function path(points: Point[]): Path2D {
+  const drawn = new Path2D();
+  for (const [x, y] of points) drawn.lineTo(x, y);
+  return drawn;
+}
+
+function linePath(u: uPlot, run: Estimate[]): Path2D {
+  return path(run.map((window) => point(u, middleMs(window), window.value!)));
+}
+
+/** A window without a neighbour has no line: it is a dot, and its band as wide as the window. */
+function dotPath(u: uPlot, window: Estimate): Path2D {
+  const dot = new Path2D();
+  dot.arc(...point(u, middleMs(window), window.value!), 3 * devicePixelRatio, 0, 2 * Math.PI);
+  return dot;
+}
+
+function bandPath(u: uPlot, run: Estimate[]): Path2D {
+  const edge = (side: "low" | "high") =>
+    run.flatMap((window) => {
+      const times = run.length > 1 ? [middleMs(window)] : [window.startMs, window.endMs];
+      return times.map((atMs) => point(u, atMs, window[side] ?? window.value!));
+    });
+  return path([...edge("high"), ...edge("low").reverse()]);
 }

@@ -3,23 +3,11 @@
 import { DAY_MS } from "../fleet";
 import { svg } from "../dom";
 import type { Estimate } from "../wire";
+import { runs } from "./columns";
 
 const WIDTH = 240;
 const HEIGHT = 48;
 const EDGE = 3;
-
-/** Runs of neighbouring windows that have a value; between runs the line is broken. */
-export function runs(windows: Estimate[]): Estimate[][] {
-  const found: Estimate[][] = [];
-  for (const window of windows) {
-    const run = found.at(-1);
-    if (window.value === null) {
-      if (run && run.length > 0) found.push([]);
-    } else if (run && (run.length === 0 || run.at(-1)!.endMs >= window.startMs)) run.push(window);
-    else found.push([window]);
-  }
-  return found.filter((run) => run.length > 0);
-}
 
 export function sparkline(windows: Estimate[]): SVGElement {
   const endMs = windows.at(-1)?.endMs ?? 0;
@@ -36,7 +24,9 @@ export function sparkline(windows: Estimate[]): SVGElement {
     return [
       svg("path", { class: "spark-band", d: `M${[...upper, ...lower].join("L")}Z` }),
       // A lone window still shows: a line of no length with round ends is a dot.
-      svg("path", { class: "spark-line", d: `M${line.join("L")}${line.length === 1 ? "h0" : ""}` }),
+      line.length === 1
+        ? svg("path", { class: "spark-line lone", d: `M${line[0]}h0` })
+        : svg("path", { class: "spark-line", d: `M${line.join("L")}` }),
     ];
   });
   const flags = windows.filter((window) => window.quality !== 1);

@@ -1,12 +1,13 @@
-/** One weight against temperature, with the training domain and the present temperature marked. */
+/** One weight against the auxiliary channel, with the training domain and the present value marked. */
 
 import uPlot from "uplot";
-import { significant } from "../words";
+import { brief, significant, withUnit } from "../words";
 import { axis, ink, plot } from "./ink";
 
 const HEIGHT = 150;
 
 export interface WeightCurve {
+  auxiliary: string;
   x: number[];
   y: number[];
   domain: [number, number] | null;
@@ -15,7 +16,7 @@ export interface WeightCurve {
 
 export class WeightChart {
   private chart: uPlot | null = null;
-  private curve: WeightCurve = { x: [], y: [], domain: null, now: null };
+  private curve: WeightCurve = { auxiliary: "", x: [], y: [], domain: null, now: null };
 
   constructor(private readonly place: HTMLElement) {}
 
@@ -35,7 +36,12 @@ export class WeightChart {
         y: { range: (_, min, max) => this.yRange(min, max) },
       },
       axes: [
-        axis({ space: 64, grid: { show: false }, size: 28, values: (_, ticks) => ticks.map((v) => `${v} °C`) }),
+        axis({
+          space: 64,
+          grid: { show: false },
+          size: 28,
+          values: (_, ticks) => ticks.map((v) => withUnit(brief(v), this.curve.auxiliary)),
+        }),
         axis({ size: 60, space: 36, values: (_, ticks) => ticks.map((v) => significant(v, 2)) }),
       ],
       series: [{}, { stroke: () => ink("--accent"), width: 2, points: { show: false } }],

@@ -2,45 +2,35 @@
 
 import { sparkline } from "../charts/sparkline";
 import { h, refill, say } from "../dom";
-import { agentOf, newestOf, sorted, type Fleet, type Sensor } from "../fleet";
+import { agentOf, sorted, type Fleet, type Sensor } from "../fleet";
 import { sensorLink } from "../routes";
-import { sensorProblems, staleSinceMs, worst } from "../verdict";
+import { staleSinceMs, worst, type Level } from "../verdict";
 import type { Estimate } from "../wire";
 import { ago, concentration, percent, QUALITY } from "../words";
-import { mark } from "./mark";
-import type { Section } from "./view";
+import { sayState } from "./mark";
+import { sectionsOf, type Section } from "./view";
 
 export function cardList(fleet: Fleet): Section {
-  const root = h("ul", { class: "cards" });
-  const cards = new Map<string, Section>();
-  return {
-    root,
-    update(nowMs) {
-      for (const sensor of fleet.sensors.values()) {
-        if (!cards.has(sensor.id)) cards.set(sensor.id, sensorCard(fleet, sensor));
-      }
-      const order = sorted(fleet.sensors);
-      refill(root, JSON.stringify(order.map((sensor) => sensor.id)), () =>
-        order.map((sensor) => cards.get(sensor.id)!.root),
-      );
-      for (const card of cards.values()) card.update(nowMs);
-    },
-  };
+  return sectionsOf(
+    h("ul", { class: "cards" }),
+    () => sorted(fleet.sensors),
+    (sensor) => sensorCard(fleet, sensor),
+  );
 }
 
-/** One word for the state of a sensor; a dead source outranks an old flag. */
-export function stateInWord(fleet: Fleet, sensor: Sensor, nowMs: number): string {
-  const newest = newestOf(sensor);
+/** The state of a sensor in a word or two; a dead source outranks an old flag, and no trouble is called good. */
+export function stateInWord(fleet: Fleet, sensor: Sensor, level: Level, nowMs: number): string {
+  const { newest } = sensor;
   if (!newest) return "Waiting";
   if (agentOf(fleet, sensor)?.status === "offline") return "Offline";
-  return staleSinceMs(sensor, nowMs) === null ? QUALITY[newest.quality] : "Stale";
+  if (staleSinceMs(fleet, sensor, nowMs) !== null) return "Stale";
+  return newest.quality === 1 && level !== "fine" ? "Needs attention" : QUALITY[newest.quality];
 }
 
-/** "0.71 to 0.95, 90 % interval": in words, as a screen reader stumbles over dashes. */
-export function intervalInWords(estimate: Estimate | null): string {
-  if (!estimate || estimate.low === null || estimate.high === null) return "no interval";
-  const level = estimate.level === null ? "" : ` · ${percent(estimate.level)}`;
-  return `${concentration(estimate.low)} to ${concentration(estimate.high)}${level}`;
+/** "0.71 to 0.95 · 90 %": in words, as a screen reader stumbles over dashes. */
+export function intervalInWords({ low, high, level }: Estimate): string {
+  if (low === null || high === null) return "no interval";
+  return `${concentration(low)} to ${concentration(high)}${level === null ? "" : ` · ${percent(level)}`}`;
 }
 
 function sensorCard(fleet: Fleet, sensor: Sensor): Section {
@@ -60,18 +50,16 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
   );
   return {
     root,
-    update(nowMs) {
-      const newest = newestOf(sensor);
-      const problems = sensorProblems(fleet, sensor, nowMs);
-      const offline = agentOf(fleet, sensor)?.status === "offline";
-      const level = offline ? "bad" : worst(problems);
-      const word = stateInWord(fleet, sensor, nowMs);
-      root.dataset.level = level;
-      refill(state, level + word, () => [mark(level), word]);
+    update({ nowMs, link, verdict }) {
+      const { newest } = sensor;
+      const problems = verdict.problems.get(sensor) ?? [];
+      const level = worst(problems);
+      const word = stateInWord(fleet, sensor, level, nowMs);
+      sayState(root, state, level, word, link);
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : newest.unit);
       say(interval, newest?.value == null ? "" : intervalInWords(newest));
-      refill(day, dayKey(sensor), () => [sparkline(sensor.windows)]);
+      refill(day, sensor.windows, () => [sparkline(sensor.windows)]);
       why.classList.toggle("alert", problems.length > 0);
       say(
         why,
@@ -83,11 +71,4 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
       );
     },
   };
-}
-
-/** Changes whenever any window of the day does. */
-export function dayKey(sensor: Sensor): string {
-  const newest = newestOf(sensor);
-  const revisions = sensor.windows.reduce((sum, window) => sum + window.revision, 0);
-  return `${newest?.startMs} ${sensor.windows.length} ${sensor.windows[0]?.startMs} ${revisions}`;
 }

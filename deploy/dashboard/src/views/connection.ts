@@ -2,10 +2,10 @@
 
 import { keepCredentials, type Credentials } from "../address";
 import type { Link } from "../broker";
-import { h, refill, say, show } from "../dom";
-import { clockTime } from "../words";
+import { h, say } from "../dom";
+import { span, when } from "../words";
 
-const WORDS: Record<Link["state"], string> = {
+export const LINK_WORDS: Record<Link["state"], string> = {
   connecting: "Connecting",
   live: "Live",
   lost: "Disconnected",
@@ -16,7 +16,7 @@ const WORDS: Record<Link["state"], string> = {
 export function connection(
   address: string,
   kept: Credentials | null,
-): { head: HTMLElement[]; update(link: Link): void } {
+): { head: HTMLElement[]; update(link: Link, nowMs: number, skewMs: number): void } {
   const form = dialog(address, kept);
   const word = h("span");
   const button = h(
@@ -30,24 +30,26 @@ export function connection(
   const bar = h("div", { class: "bar-top" }, h("a", { class: "brand", href: "#/" }, "RESPIRE"), button);
   return {
     head: [bar, notice, form],
-    update(link) {
+    update(link, nowMs, skewMs) {
       button.dataset.state = link.state;
       document.documentElement.dataset.link = link.state;
-      say(word, WORDS[link.state]);
-      const words = noticeInWords(address, link);
-      refill(notice, words, () => [words]);
-      show(notice, words !== "");
+      say(word, LINK_WORDS[link.state]);
+      say(notice, noticeInWords(address, link, nowMs) || skewInWords(skewMs));
     },
   };
 }
 
-function noticeInWords(address: string, link: Link): string {
+function noticeInWords(address: string, link: Link, nowMs: number): string {
   if (link.state === "lost")
-    return `Disconnected from ${address} since ${clockTime(link.sinceMs)}. What you see is the last that was heard. Trying again every few seconds.`;
-  if (link.state === "refused")
-    return `${address} refused the connection: ${link.why}. Open the connection settings to sign in.`;
+    return `Disconnected from ${address} since ${when(link.sinceMs, nowMs)}. What you see is the last that was heard. Trying again every few seconds.`;
+  if (link.state === "refused") return `${address} refused: ${link.why}. Open the connection settings to sign in.`;
   if (link.state === "unusable") return `${address} cannot be used: ${link.why}.`;
   return "";
+}
+
+function skewInWords(skewMs: number): string {
+  if (skewMs === 0) return "";
+  return `This device’s clock is ${span(Math.abs(skewMs) / 1000)} ${skewMs > 0 ? "slow" : "fast"}. Ages are told by the van’s.`;
 }
 
 function dialog(address: string, kept: Credentials | null): HTMLDialogElement {
@@ -58,16 +60,22 @@ function dialog(address: string, kept: Credentials | null): HTMLDialogElement {
     spellcheck: "false",
     autocapitalize: "off",
   });
-  const username = h("input", { name: "username", value: kept?.username ?? "", autocomplete: "username" });
-  const password = h("input", { name: "password", type: "password", autocomplete: "current-password" });
+  // The browser keeps passwords by page, not by broker: a link to somebody's broker must not be offered them.
+  const linked = new URL(location.href).searchParams.has("broker");
+  const [user, current] = linked ? ["off", "off"] : ["username", "current-password"];
+  const username = h("input", { name: "username", value: kept?.username ?? "", autocomplete: user });
+  const password = h("input", { name: "password", type: "password", autocomplete: current });
   const element = h("dialog", { "aria-label": "Connection" });
   const submit = (event: Event) => {
     event.preventDefault();
-    keepCredentials(sessionStorage, broker.value, { username: username.value, password: password.value });
-    const page = new URL(location.href);
-    page.searchParams.set("broker", broker.value);
-    if (page.href === location.href) location.reload();
-    else location.href = page.href;
+    const unchanged = kept?.username === username.value && broker.value === address && password.value === "";
+    if (!unchanged)
+      keepCredentials(sessionStorage, broker.value, { username: username.value, password: password.value });
+    listenTo(broker.value);
+  };
+  const forget = () => {
+    keepCredentials(sessionStorage, address, { username: "", password: "" });
+    listenTo(address);
   };
   const form = h(
     "form",
@@ -75,14 +83,22 @@ function dialog(address: string, kept: Credentials | null): HTMLDialogElement {
     h("h2", {}, "Connection"),
     h("label", {}, "Broker, over WebSockets", broker),
     h("label", {}, "User, if it asks for one", username),
-    h("label", {}, "Password, kept in this tab only", password),
+    h("label", {}, kept ? "Password, kept in this tab; empty leaves it" : "Password, kept in this tab only", password),
     h(
       "div",
       { class: "actions" },
+      kept ? h("button", { type: "button", class: "forget", onclick: forget }, "Forget") : null,
       h("button", { type: "button", onclick: () => element.close() }, "Cancel"),
       h("button", { class: "primary" }, "Connect"),
     ),
   );
   element.append(form);
   return element;
+}
+
+function listenTo(broker: string): void {
+  const page = new URL(location.href);
+  page.searchParams.set("broker", broker);
+  if (page.href === location.href) location.reload();
+  else location.href = page.href;
 }

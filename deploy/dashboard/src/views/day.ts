@@ -1,69 +1,73 @@
 /** The day of a sensor as a chart, as a sentence and as a table. */
 
-import { DayChart } from "../charts/day";
-import { h, refill, say } from "../dom";
+import { DayChart, type Reading } from "../charts/day";
+import { h, say } from "../dom";
 import type { Sensor } from "../fleet";
 import type { Estimate } from "../wire";
 import { clockTime, concentration, plural, QUALITY, reasonsInWords, when } from "../words";
-import { dayKey, intervalInWords } from "./card";
+import { intervalInWords } from "./card";
 import type { Section } from "./view";
 
 export function daySection(sensor: Sensor): Section {
-  const place = h("div", { class: "chart day", tabindex: "0", role: "img" });
-  const readout = h("p", { class: "readout", "aria-live": "polite" });
+  const place = h("div", { class: "chart day", tabindex: "0", role: "slider", "aria-valuemin": "1" });
+  const readout = h("p", { class: "readout" });
   const summary = h("p", { class: "newest" });
+  const measured = h("small");
+  const column = h("th", { scope: "col" });
   const body = h("tbody");
   const table = h(
     "details",
     {},
-    h("summary", {}, "The same as a table"),
+    h("summary", {}, "The windows as a table"),
     h(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Windows of the last day" },
-      h("table", {}, header(sensor), body),
+      h("table", {}, header(column), body),
     ),
   );
-  let chosen: Estimate | null = null;
-  const chart = new DayChart(place, (window) => {
-    chosen = window;
-    say(readout, window ? pointInWords(window) : HINT);
+  const chart = new DayChart(place, (reading) => {
+    say(readout, reading ? slotInWords(reading.slot) : HINT);
+    describe(place, reading, sensor.windows.length);
   });
   say(readout, HINT);
-  let drawn = "";
+  describe(place, null, sensor.windows.length);
+  let drawn: Estimate[] = [];
   return {
     root: h(
       "section",
       { class: "day-section", "aria-label": "Last day" },
-      h("h2", {}, "Last day", h("small", {}, ` CO, ${sensor.windows.at(-1)?.unit ?? "ppm"}`)),
+      h("h2", {}, "Last day ", measured),
       summary,
       place,
       readout,
       table,
     ),
-    update(nowMs) {
-      const key = dayKey(sensor);
-      if (key === drawn) return;
-      drawn = key;
+    update({ nowMs }) {
+      if (drawn === sensor.windows) return;
+      drawn = sensor.windows;
       chart.update(sensor.windows);
-      if (chosen === null) say(readout, HINT);
+      say(measured, measuredInWords(sensor));
+      say(column, measuredInWords(sensor) || "Value");
       const words = dayInWords(sensor.windows);
       say(summary, words);
-      place.setAttribute(
-        "aria-label",
-        `Chart of the last day. ${words} Use the left and right arrow keys to read the windows.`,
-      );
+      place.setAttribute("aria-label", `Chart of the last day. ${words}`);
       place.dataset.points = String(chart.points);
-      refill(body, key, () => sensor.windows.toReversed().map((window) => row(window, nowMs)));
+      body.replaceChildren(...drawn.toReversed().map((window) => row(window, nowMs)));
     },
   };
 }
 
 const HINT = "Touch the chart, or focus it and use ← and →, to read a window.";
 
-function header(sensor: Sensor): HTMLElement {
-  const unit = sensor.windows.at(-1)?.unit ?? "ppm";
-  const heads = ["Window", `CO, ${unit}`, "Interval", "Quality"];
-  return h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head))));
+/** "CO, ppm", of the newest window that says so: one without a model does not. */
+function measuredInWords({ windows }: Sensor): string {
+  const telling = windows.findLast((window) => window.gas !== "" || window.unit !== "");
+  return [telling?.gas, telling?.unit].filter(Boolean).join(", ");
+}
+
+function header(value: HTMLElement): HTMLElement {
+  const head = (words: string) => h("th", { scope: "col" }, words);
+  return h("thead", {}, h("tr", {}, head("Window"), value, head("Interval"), head("Quality")));
 }
 
 function row(window: Estimate, nowMs: number): HTMLElement {
@@ -81,8 +85,16 @@ function qualityInWords(window: Estimate): string {
   return reasons ? `${QUALITY[window.quality]}: ${reasons}` : QUALITY[window.quality];
 }
 
-function pointInWords(window: Estimate): string {
+/** A slider over the windows, to a screen reader: it says the value as it is moved. */
+function describe(place: HTMLElement, reading: Reading | null, windows: number): void {
+  place.setAttribute("aria-valuemax", String(Math.max(1, reading?.of ?? windows)));
+  place.setAttribute("aria-valuenow", String(reading ? reading.index + 1 : Math.max(1, windows)));
+  place.setAttribute("aria-valuetext", reading ? slotInWords(reading.slot) : "use the arrow keys to read the windows");
+}
+
+function slotInWords(window: Reading["slot"]): string {
   const time = `${clockTime(window.startMs)} to ${clockTime(window.endMs)}`;
+  if (!("sensor" in window)) return `No window from ${time}.`;
   const value =
     window.value === null ? "no value" : `${concentration(window.value)} ${window.unit} (${intervalInWords(window)})`;
   return `${time}: ${value}. ${qualityInWords(window)}.`;

@@ -1,9 +1,9 @@
 /** How the newest value is made: every reading with its coverage and range, times its weight, and the sum. */
 
-import { h, refill, svg } from "../dom";
-import { newestOf, type Sensor } from "../fleet";
+import { h, svg } from "../dom";
+import type { Sensor } from "../fleet";
 import type { Card, Estimate } from "../wire";
-import { brief, channelName, signed, significant, term, withUnit } from "../words";
+import { brief, channelName, reading, significant, term } from "../words";
 import type { Section } from "./view";
 
 /** Below this share of minutes a window has no value (the data capture rule of the contract). */
@@ -11,12 +11,14 @@ const ENOUGH = 0.75;
 
 export function inputsSection(sensor: Sensor): Section {
   const terms = h("ul", { class: "terms" });
+  let drawn: Pick<Sensor, "newest" | "card"> = { newest: null, card: null };
   return {
     root: h("section", { "aria-label": "Inputs" }, h("h2", {}, "How this value is made"), terms),
     update() {
-      const newest = newestOf(sensor);
-      const key = `${newest?.startMs} ${newest?.revision} ${sensor.card?.id}`;
-      refill(terms, key, () => (newest ? termsOf(newest, sensor.card) : []));
+      const { newest, card } = sensor;
+      if (drawn.newest === newest && drawn.card === card) return;
+      drawn = { newest, card };
+      terms.replaceChildren(...(newest ? termsOf(newest, card) : []));
     },
   };
 }
@@ -26,8 +28,12 @@ function termsOf(estimate: Estimate, card: Card | null): HTMLElement[] {
   const bias = estimate.weights.bias;
   return [
     ...channels.map((channel) => channelTerm(channel, estimate, card)),
-    ...(bias === undefined ? [] : [sumTerm("Bias", term(bias), "")]),
-    sumTerm("Estimate", estimate.value === null ? "no value" : `${term(estimate.value)} ${estimate.unit}`, "total"),
+    ...(bias === undefined ? [] : [sumTerm("Bias", term(bias, estimate.value), "")]),
+    sumTerm(
+      "Estimate",
+      estimate.value === null ? "no value" : `${term(estimate.value, estimate.value)} ${estimate.unit}`,
+      "total",
+    ),
   ];
 }
 
@@ -45,13 +51,13 @@ function channelTerm(channel: string, estimate: Estimate, card: Card | null): HT
     h("span", { class: "product" }, productInWords(channel, mean, weight, card)),
     coverage(estimate.minutes[channel] ?? 0, estimate.expectedMinutes),
     range(mean, card?.domain[channel] ?? null),
-    h("span", { class: "adds" }, weight === null || mean === null ? "" : term(weight * mean)),
+    h("span", { class: "adds" }, weight === null || mean === null ? "" : term(weight * mean, estimate.value)),
   );
 }
 
 function productInWords(channel: string, mean: number | null, weight: number | null, card: Card | null): string {
   if (mean === null) return "no mean";
-  const words = withUnit(signed(mean.toFixed(1)), channel);
+  const words = reading(mean, channel);
   if (weight !== null) return `${words} × ${significant(weight)}`;
   return channel === card?.auxiliary ? `${words} sets the weights` : words;
 }

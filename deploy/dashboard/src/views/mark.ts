@@ -1,6 +1,7 @@
 /** The mark before a state: shape as well as colour, so that no one has to tell red from green. */
 
-import { svg } from "../dom";
+import type { Link } from "../broker";
+import { refill, svg } from "../dom";
 import type { Level } from "../verdict";
 
 const SHAPES: Record<Level, string> = {
@@ -15,4 +16,11 @@ export function mark(level: Level): SVGElement {
     { class: `mark ${level}`, viewBox: "0 0 16 16", "aria-hidden": "true" },
     svg("path", { d: SHAPES[level] }),
   );
+}
+
+/** A state as a mark and a word; without a connection it is only what was last heard, and nobody's colour. */
+export function sayState(root: HTMLElement, state: HTMLElement, level: Level, word: string, link: Link): void {
+  const live = link.state === "live";
+  root.dataset.level = live ? level : "unknown";
+  refill(state, `${live} ${level} ${word}`, () => (live ? [mark(level), word] : [`Last heard: ${word.toLowerCase()}`]));
 }

@@ -1,10 +1,23 @@
 /** Which model speaks: its id and where it comes from. */
 
 import { h, refill } from "../dom";
-import { newestOf, type Sensor } from "../fleet";
-import { percent, significant } from "../words";
+import type { Sensor } from "../fleet";
+import { factInWords, percent, significant } from "../words";
 import type { Section } from "./view";
 import { fact } from "./van";
+
+/** Told already, and the histogram that the export draws. */
+const UNTOLD = ["support", "temperature_counts"];
+
+const FACTS = new Map([
+  ["from", "Trained from"],
+  ["to", "Trained to"],
+  ["n_train", "Training windows"],
+  ["n_test", "Test windows"],
+  ["r2_train", "R² in training"],
+  ["r2_test", "R² in test"],
+  ["rmse_test", "RMSE in test"],
+]);
 
 export function modelSection(sensor: Sensor): Section {
   const facts = h("dl", { class: "facts model" });
@@ -19,7 +32,7 @@ export function modelSection(sensor: Sensor): Section {
 
 function rowsOf(sensor: Sensor): [string, string, boolean][] {
   const { card } = sensor;
-  const newest = newestOf(sensor);
+  const newest = sensor.newest;
   const used = newest?.model ?? null;
   const differs = card !== null && used !== null && used !== card.id;
   const rows: [string, string, boolean][] = [["Id", used ?? card?.id ?? "none", false]];
@@ -33,6 +46,7 @@ function rowsOf(sensor: Sensor): [string, string, boolean][] {
       `± ${significant(card.interval.halfWidth, 2)} ${card.unit}, ${percent(card.interval.level)}`,
       false,
     ]);
-  for (const [name, words] of Object.entries(card.provenance)) rows.push([name.replaceAll("_", " "), words, false]);
+  for (const [name, words] of Object.entries(card.provenance))
+    if (!UNTOLD.includes(name)) rows.push([FACTS.get(name) ?? name.replaceAll("_", " "), factInWords(words), false]);
   return rows;
 }

@@ -2,10 +2,10 @@
 
 import type { Link } from "../broker";
 import { h, refill, say, show } from "../dom";
-import { newestOf, sorted, type Fleet } from "../fleet";
+import { sorted, type Fleet } from "../fleet";
 import { sensorLink } from "../routes";
-import { verdict, type Verdict } from "../verdict";
-import { ago, when } from "../words";
+import type { Verdict } from "../verdict";
+import { ago, plural, when } from "../words";
 import { cardList } from "./card";
 import { mark } from "./mark";
 import { vanList } from "./van";
@@ -23,6 +23,7 @@ const UNCONNECTED: Record<Link["state"], string | null> = {
 export function overview(fleet: Fleet): View {
   const heading = h("h1", { class: "verdict", tabindex: "-1" });
   const newest = h("p", { class: "newest" });
+  const unshown = h("p", { class: "alert unshown" });
   const troubles = h("ul", { class: "troubles" });
   const cards = cardList(fleet);
   const vans = vanList(fleet);
@@ -33,7 +34,7 @@ export function overview(fleet: Fleet): View {
     h(
       "section",
       { class: "summary", "aria-label": "Summary" },
-      h("div", { "aria-live": "polite" }, heading),
+      h("div", { "aria-live": "polite" }, heading, unshown),
       newest,
       h("div", { "aria-live": "polite" }, troubles),
     ),
@@ -44,17 +45,27 @@ export function overview(fleet: Fleet): View {
     root,
     heading,
     title: "RESPIRE",
-    update(nowMs, link) {
-      const now = verdict(fleet, nowMs);
-      say(heading, UNCONNECTED[link.state] ?? now.headline);
+    update(moment) {
+      const { nowMs, link, verdict } = moment;
+      say(heading, UNCONNECTED[link.state] ?? verdict.headline);
+      say(unshown, unshownInWords(fleet));
       say(newest, newestInWords(fleet, nowMs));
-      refill(troubles, JSON.stringify(now.troubles), () => now.troubles.map(trouble));
-      show(troubles, now.troubles.length > 0);
+      refill(troubles, JSON.stringify(verdict.troubles), () => verdict.troubles.map(trouble));
+      show(troubles, verdict.troubles.length > 0);
       show(sensorsTitle, fleet.sensors.size > 0);
-      cards.update(nowMs);
-      vans.update(nowMs);
+      cards.update(moment);
+      vans.update(moment);
     },
   };
+}
+
+function unshownInWords({ unshownSensors, unshownAgents }: Fleet): string {
+  const kinds: [number, string][] = [
+    [unshownSensors.size, "more sensor"],
+    [unshownAgents.size, "more van"],
+  ];
+  const counted = kinds.filter(([n]) => n > 0);
+  return counted.map(([n, kind]) => `${plural(n, kind)} ${n === 1 ? "is" : "are"} not shown.`).join(" ");
 }
 
 function trouble({ who, sensor, level, text }: Verdict["troubles"][number]): HTMLElement {
@@ -63,8 +74,8 @@ function trouble({ who, sensor, level, text }: Verdict["troubles"][number]): HTM
 }
 
 function newestInWords(fleet: Fleet, nowMs: number): string {
-  const ends = sorted(fleet.sensors).flatMap((sensor) => newestOf(sensor)?.endMs ?? []);
-  if (ends.length === 0) return "Waiting for the first window; one ends every quarter of an hour.";
+  const ends = sorted(fleet.sensors).flatMap((sensor) => sensor.newest?.endMs ?? []);
+  if (ends.length === 0) return "Nothing has been measured yet.";
   const endMs = Math.max(...ends);
   return `Newest window ended ${ago(endMs, nowMs)}, at ${when(endMs, nowMs)}.`;
 }

@@ -1,13 +1,13 @@
 /** One sensor in full: the value and how it is made, its day, its weights, its model. */
 
 import { h, refill, say, show } from "../dom";
-import { agentOf, newestOf, type Fleet, type Sensor } from "../fleet";
-import { sensorProblems, worst } from "../verdict";
+import type { Fleet, Sensor } from "../fleet";
+import { worst } from "../verdict";
 import { ago, clockTime, concentration, when } from "../words";
 import { intervalInWords, stateInWord } from "./card";
 import { daySection } from "./day";
 import { inputsSection } from "./inputs";
-import { mark } from "./mark";
+import { sayState } from "./mark";
 import { modelSection } from "./model";
 import { weightsSection } from "./weights";
 import type { Section, View } from "./view";
@@ -20,6 +20,7 @@ export function sensorView(fleet: Fleet, id: string): View {
     "article",
     { class: "detail" },
     h("nav", { "aria-label": "Back" }, h("a", { class: "back", href: "#/" }, "All sensors")),
+    heading,
     absent,
     body,
   );
@@ -28,25 +29,29 @@ export function sensorView(fleet: Fleet, id: string): View {
     root,
     heading,
     title: `${id} · RESPIRE`,
-    update(nowMs) {
-      const sensor = fleet.sensors.get(id);
+    update(moment) {
+      const sensor = fleet.sensors.get(id) ?? null;
       show(absent, !sensor);
-      if (sensor && sections.length === 0) {
-        sections = [
-          figure(fleet, sensor, heading),
-          daySection(sensor),
-          inputsSection(sensor),
-          weightsSection(sensor),
-          modelSection(sensor),
-        ];
-        body.append(...sections.map((section) => section.root));
-      }
-      for (const section of sections) section.update(nowMs);
+      refill(body, sensor, () => {
+        sections = sensor ? sectionsFor(fleet, sensor) : [];
+        return sections.map((section) => section.root);
+      });
+      for (const section of sections) section.update(moment);
     },
   };
 }
 
-function figure(fleet: Fleet, sensor: Sensor, heading: HTMLElement): Section {
+function sectionsFor(fleet: Fleet, sensor: Sensor): Section[] {
+  return [
+    figure(fleet, sensor),
+    daySection(sensor),
+    inputsSection(sensor),
+    weightsSection(sensor),
+    modelSection(sensor),
+  ];
+}
+
+function figure(fleet: Fleet, sensor: Sensor): Section {
   const state = h("span", { class: "state" });
   const value = h("span", { class: "value" });
   const unit = h("span", { class: "unit" });
@@ -56,24 +61,21 @@ function figure(fleet: Fleet, sensor: Sensor, heading: HTMLElement): Section {
   const root = h(
     "section",
     { class: "now", "aria-label": "Newest value" },
-    heading,
     h("div", { "aria-live": "polite" }, h("p", { class: "figure" }, value, unit), interval, state, why),
     age,
   );
   return {
     root,
-    update(nowMs) {
-      const newest = newestOf(sensor);
-      const offline = agentOf(fleet, sensor)?.status === "offline";
-      const problems = sensorProblems(fleet, sensor, nowMs);
-      const level = offline ? "bad" : worst(problems);
-      const texts = [...(offline ? [`${newest?.agent} is offline`] : []), ...problems.map((p) => p.text)];
-      const word = stateInWord(fleet, sensor, nowMs);
-      root.dataset.level = level;
-      refill(state, level + word, () => [mark(level), word]);
+    update({ nowMs, link, verdict }) {
+      const { newest } = sensor;
+      const problems = verdict.problems.get(sensor) ?? [];
+      const level = worst(problems);
+      const texts = problems.map(({ text }) => text);
+      const word = stateInWord(fleet, sensor, level, nowMs);
+      sayState(root, state, level, word, link);
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);
-      say(interval, newest?.value == null ? "No value in the newest window" : `${intervalInWords(newest)} interval`);
+      say(interval, newest?.value == null ? "No value in the newest window" : intervalInWords(newest));
       refill(why, JSON.stringify(texts), () => texts.map((text) => h("li", {}, `${text}.`)));
       show(why, texts.length > 0);
       say(age, newest ? windowInWords(newest.startMs, newest.endMs, nowMs) : "");

@@ -2,52 +2,43 @@
 
 import { h, refill } from "../dom";
 import { sorted, type Agent, type Fleet } from "../fleet";
-import { agentProblems, worst } from "../verdict";
+import { unreportedSinceMs, worst, type Level } from "../verdict";
 import type { Health } from "../wire";
 import { ago, bytes, channelName, listed, plural, span } from "../words";
-import { mark } from "./mark";
-import type { Section } from "./view";
+import { sayState } from "./mark";
+import { sectionsOf, type Section } from "./view";
 
 export function vanList(fleet: Fleet): Section {
-  const root = h("section", { class: "vans", "aria-label": "Vans" });
-  const vans = new Map<string, Section>();
-  return {
-    root,
-    update(nowMs) {
-      for (const agent of fleet.agents.values()) if (!vans.has(agent.id)) vans.set(agent.id, van(agent));
-      const order = sorted(fleet.agents);
-      refill(root, JSON.stringify(order.map((agent) => agent.id)), () =>
-        order.map((agent) => vans.get(agent.id)!.root),
-      );
-      for (const each of vans.values()) each.update(nowMs);
-    },
-  };
+  return sectionsOf(
+    h("section", { class: "vans", "aria-label": "Vans" }),
+    () => sorted(fleet.agents),
+    (agent) => van(fleet, agent),
+  );
 }
 
-function van(agent: Agent): Section {
+function van(fleet: Fleet, agent: Agent): Section {
   const state = h("span", { class: "state" });
   const facts = h("dl", { class: "facts" });
   const root = h("article", { class: "van", "data-agent": agent.id }, h("h2", {}, agent.id, state), facts);
   return {
     root,
-    update(nowMs) {
-      const level = worst(agentProblems(agent));
-      const word =
-        agent.status === "offline"
-          ? "Offline"
-          : agent.status === "online"
-            ? level === "fine"
-              ? "Online"
-              : "Online, needs attention"
-            : "Unknown";
-      root.dataset.level = level;
-      refill(state, level + word, () => [mark(level), word]);
+    update({ nowMs, link, verdict }) {
+      const level = worst(verdict.problems.get(agent) ?? []);
+      const unreported = unreportedSinceMs(fleet, agent, nowMs) !== null;
+      const word = unreported ? "No report" : stateInWord(agent, level);
+      sayState(root, state, level, word, link);
       const rows = agent.health
-        ? factsOf(agent.health, agent.status === "online", nowMs)
+        ? factsOf(agent.health, link.state === "live" && agent.status === "online" && !unreported, nowMs)
         : [["Health", "No health message yet"] as Fact];
       refill(facts, JSON.stringify(rows), () => rows.map(fact));
     },
   };
+}
+
+function stateInWord({ status }: Agent, level: Level): string {
+  if (status === null) return "Unknown";
+  if (status === "offline") return "Offline";
+  return level === "fine" ? "Online" : "Online, needs attention";
 }
 
 type Fact = [name: string, words: string, alert?: boolean];
@@ -56,16 +47,18 @@ export function fact([name, words, alert]: Fact): HTMLElement {
   return h("div", alert ? { class: "alert" } : {}, h("dt", {}, name), h("dd", {}, words));
 }
 
-function factsOf(health: Health, online: boolean, nowMs: number): Fact[] {
+/** What a van that no longer reports said of itself is only the last that is known. */
+function factsOf(health: Health, reporting: boolean, nowMs: number): Fact[] {
   const { outbox, readings } = health;
   const faults = faultsInWords(health);
+  const known = (words: string) => (reporting ? words : `last known: ${words}`);
   return [
-    ["Outbox", outboxInWords(outbox), (outbox?.dropped ?? 0) > 0],
-    ["Clock", health.clock ?? "unknown", health.clock === "unsynchronised"],
-    ["Silence", faults || "every channel speaks", faults !== ""],
+    ["Outbox", known(outboxInWords(outbox)), (outbox?.dropped ?? 0) > 0],
+    ["Clock", known(health.clock ?? "unknown"), health.clock === "unsynchronised"],
+    ["Silence", known(faults || "every channel speaks"), faults !== ""],
     ["Readings", readingsInWords(readings)],
     ["Version", health.version ?? "unknown"],
-    ["Running for", !online || health.uptimeS === null ? "–" : span(health.uptimeS)],
+    ["Running for", !reporting || health.uptimeS === null ? "–" : span(health.uptimeS)],
     ["Memory", bytes(health.rssBytes)],
     ["Written to disk", bytes(health.writtenBytes)],
     ["Journal", bytes(health.journalBytes)],

@@ -2,50 +2,53 @@
 
 import { WeightChart, type WeightCurve } from "../charts/weights";
 import { h, refill, say, show } from "../dom";
-import { newestOf, type Sensor } from "../fleet";
+import type { Sensor } from "../fleet";
 import type { Card, Estimate } from "../wire";
-import { brief, channelName, signed, significant, withUnit } from "../words";
+import { brief, channelName, reading, significant, withUnit } from "../words";
 import type { Section } from "./view";
 
 export function weightsSection(sensor: Sensor): Section {
+  const heading = h("h2");
   const intro = h("p", { class: "newest" });
   const multiples = h("div", { class: "multiples" });
   const body = h("div");
-  const table = h("details", {}, h("summary", {}, "The same as a table"), body);
+  const table = h("details", {}, h("summary", {}, "The weights as a table"), body);
   let figures: { name: string; chart: WeightChart; caption: HTMLElement; place: HTMLElement }[] = [];
-  let drawn = "";
-  const root = h(
-    "section",
-    { "aria-label": "Weights" },
-    h("h2", {}, "Weights against temperature"),
-    intro,
-    multiples,
-    table,
-  );
+  let drawn: Pick<Sensor, "newest" | "card"> | null = null;
+  const root = h("section", { "aria-label": "Weights" }, heading, intro, multiples, table);
   return {
     root,
     update() {
-      const { card } = sensor;
-      const newest = newestOf(sensor);
-      const key = `${card?.id} ${newest?.startMs} ${newest?.revision}`;
+      const { newest, card } = sensor;
+      if (drawn?.newest === newest && drawn.card === card) return;
+      drawn = { newest, card };
       show(table, card !== null);
-      if (key === drawn) return;
-      drawn = key;
+      say(heading, against(card));
       say(intro, introduction(card, newest));
-      if (!card) return refill(multiples, "none", () => []);
-      refill(multiples, card.id, () => {
+      if (!card) return refill(multiples, null, () => []);
+      refill(multiples, card, () => {
         figures = Object.keys(card.curves).map((name) => multiple(name));
         return figures.map(({ place, caption }) => h("figure", {}, caption, place));
       });
       for (const { name, chart, caption, place } of figures) {
         const now = presentPoint(card, newest, name);
-        chart.update({ x: card.x, y: card.curves[name]!, domain: card.domain[card.auxiliary] ?? null, now });
-        refill(caption, key, () => captionOf(card, name, now));
+        chart.update({
+          auxiliary: card.auxiliary,
+          x: card.x,
+          y: card.curves[name]!,
+          domain: card.domain[card.auxiliary] ?? null,
+          now,
+        });
+        refill(caption, drawn, () => captionOf(card, name, now));
         place.setAttribute("aria-label", curveInWords(card, name));
       }
-      refill(body, card.id, () => [curveTable(card)]);
+      refill(body, card, () => [curveTable(card)]);
     },
   };
+}
+
+function against(card: Card | null): string {
+  return card ? `Weights against ${channelName(card.auxiliary).toLowerCase()}` : "Weights";
 }
 
 function multiple(name: string) {
@@ -67,9 +70,7 @@ function introduction(card: Card | null, newest: Estimate | null): string {
     : "Training range unknown";
   const now = newest?.inputs[card.auxiliary];
   const outside = domain && now != null && (now < domain[0] || now > domain[1]) ? ", outside it" : "";
-  return now == null
-    ? `${trained}.`
-    : `${trained}; now ${withUnit(signed(now.toFixed(1)), card.auxiliary)}${outside} (dashed).`;
+  return now == null ? `${trained}.` : `${trained}; now ${reading(now, card.auxiliary)}${outside} (dashed).`;
 }
 
 function symbol(card: Card, name: string): (Node | string)[] {
@@ -94,7 +95,7 @@ function curveTable(card: Card): HTMLElement {
   const rows = card.x.flatMap((x, i) => (i % 5 === 0 ? [[x, ...names.map((name) => card.curves[name]![i])]] : []));
   return h(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Weights against temperature" },
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": against(card) },
     h(
       "table",
       {},
