@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model_export.averaging import Stamp
-from model_export.catalogue import _NAME
+from model_export.catalogue import TABLES, Place
 from model_export.dataset import Dataset, windows
 from model_export.doctor import clock, stuck
 from model_export.doctor.lag import Scan, scan
 from model_export.doctor.minutes import on_minutes
 from model_export.tables import Layout, Recording, read
-
-_SUFFIXES = (".gz", ".bz2", ".zip", ".xz", ".csv", ".parquet")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,10 +51,10 @@ def identity(path: Path) -> tuple[str, str]:
     (('5A2D', 'T-W'), ('january', 'january'))
     """
     stem = path.name
-    while stem.endswith(_SUFFIXES):
+    while stem.lower().endswith(TABLES):
         stem = stem.rpartition(".")[0]
-    match = _NAME.fullmatch(f"{stem}.csv")
-    return (match["sensor"], f"{match['site']}-{match['season']}") if match else (stem, stem)
+    place = Place.parse(stem)
+    return (place.sensor, place.dataset) if place else (stem, stem)
 
 
 def by_sensor(cases: Sequence[Case]) -> dict[str, list[Case]]:
