@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from model_export.doctor import clock
+from model_export.doctor.case import case_of
+from model_export.doctor.diagnose import examine
 from model_export.doctor.lag import Scan, scan
 from model_export.doctor.minutes import on_minutes
 from model_export.tables import Recording
 from tests.colocations import colocation
-from tests.faults import late, swapped
+from tests.faults import late, late_from, running, swapped
 
 
 def scanned(recording: Recording) -> Scan | None:
@@ -33,6 +35,33 @@ def test_a_right_clock_is_left_alone(seed: int) -> None:
     sound = colocation(seed=seed, air=seed)
     assert clock.examine(scanned(sound), "5A2D", "T-W") == []
     assert clock.offset(scanned(late(sound, 1))) == 0
+
+
+@pytest.mark.parametrize(("minutes", "every"), [(60, 1), (-60, 1), (60, 15), (10, 1)])
+def test_a_clock_set_half_way_is_told_with_both_minutes(minutes: int, every: int) -> None:
+    """One number for the whole recording would be wrong for one half of it."""
+    case = case_of(late_from(colocation(every=every), minutes), "T-W")
+    found = [one for one in examine(case) if one.code.startswith("reference_clock")]
+    assert [(one.code, one.severity) for one in found] == [("reference_clock_changed", "error")]
+    assert abs(found[0].evidence["first_half"]["minutes"]) <= 1
+    assert abs(found[0].evidence["second_half"]["minutes"] - minutes) <= 1
+    assert case.minutes == 0
+    assert "split the recording" in found[0].advice
+
+
+def test_a_clock_that_loses_half_an_hour_is_not_told_as_one_offset() -> None:
+    found = examine(case_of(running(colocation(days=12.0), 30.0), "T-W"))
+    (finding,) = [one for one in found if one.code.startswith("reference_clock")]
+    assert finding.code == "reference_clock_changed"
+    assert finding.evidence["first_half"]["minutes"] == pytest.approx(7.5, abs=4.0)
+    assert finding.evidence["second_half"]["minutes"] == pytest.approx(22.5, abs=4.0)
+
+
+@pytest.mark.parametrize("minutes", [0, 4, 60])
+def test_a_steady_clock_has_not_changed(minutes: int) -> None:
+    case = case_of(late(colocation(), minutes), "T-W")
+    assert not clock.changed(case.halves)
+    assert abs(case.minutes - minutes) <= 1
 
 
 def test_following_the_advice_makes_the_finding_go_away() -> None:

@@ -30,7 +30,10 @@ def saved(recording: Recording, path: Path) -> Path:
         ("5A2D_T-W.csv.gz", ("5A2D", "T-W")),
         ("5A2D_Site1-Summer.parquet", ("5A2D", "Site1-Summer")),
         ("metasense-elcajon-11.csv.gz", ("metasense-elcajon-11",) * 2),
-        ("my_van_T-W.csv", ("my_van_T-W",) * 2),
+        ("my_van_T-W.csv", ("my_van", "T-W")),
+        ("5A2D_Köln-Winter.csv", ("5A2D", "Köln-Winter")),
+        ("5A2D_site.1-W.csv.xz", ("5A2D", "site.1-W")),
+        ("my_van.csv", ("my_van",) * 2),
         ("january.csv", ("january",) * 2),
     ],
 )

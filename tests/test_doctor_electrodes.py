@@ -1,12 +1,14 @@
 """Which electrode answers the gas decides which is the working one."""
 
+from dataclasses import replace
+
 import pytest
 
 from model_export.doctor import clock, electrodes
 from model_export.doctor.finding import Finding
 from model_export.doctor.lag import scan
 from model_export.doctor.minutes import on_minutes
-from model_export.tables import Recording
+from model_export.tables import Recording, Series
 from tests.colocations import colocation
 from tests.faults import late, swapped
 
@@ -49,6 +51,23 @@ def test_swapped_electrodes_are_found_behind_a_wrong_clock() -> None:
 def test_what_is_not_plainly_swapped_is_left_alone(answers: tuple[float, ...]) -> None:
     """An auxiliary that answers too, two alike, none at all, one upside down, one alone, three."""
     assert examined(colocation(answers=answers)) == []
+
+
+@pytest.mark.parametrize("gain", [0.5, 2.0, 1000.0])
+def test_a_copy_with_another_gain_is_not_swapped(gain: float) -> None:
+    """It answers more in millivolts, and no better."""
+    sound = colocation()
+    op1 = sound.series["op1"]
+    copy = Series(op1.at_ms, gain * op1.values + 1.0)
+    assert examined(replace(sound, series={**sound.series, "op2": copy})) == []
+
+
+@pytest.mark.parametrize("gain", [2.0, 100.0])
+def test_an_auxiliary_of_larger_gain_that_answers_a_little_is_not_swapped(gain: float) -> None:
+    sound = colocation(answers=(80.0, 50.0))
+    op2 = sound.series["op2"]
+    louder = Series(op2.at_ms, gain * op2.values)
+    assert examined(replace(sound, series={**sound.series, "op2": louder})) == []
 
 
 @pytest.mark.parametrize("seed", range(5))

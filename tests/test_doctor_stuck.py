@@ -1,9 +1,13 @@
 """Columns that stand still or hit a rail."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from model_export.doctor import clipped, stuck
+from model_export.doctor.case import case_of
+from model_export.doctor.diagnose import examine
 from model_export.tables import Recording, Series
 from tests import faults
 from tests.colocations import colocation
@@ -15,6 +19,34 @@ def test_a_stuck_column_is_named_with_its_hours(column: str) -> None:
     assert (finding.code, finding.evidence["column"]) == ("stuck_channel", column)
     assert finding.evidence["minutes"] == pytest.approx(359.0)
     assert finding.evidence["from"] == "2024-02-03T12:00:00Z"
+
+
+@pytest.mark.parametrize("times", [5, 6, 10, 30])
+def test_a_column_that_sticks_again_and_again_is_found_with_every_stretch(times: int) -> None:
+    """What may be the fault has no say in what is usual, however often it comes back."""
+    (finding,) = stuck.examine(faults.stuck(colocation(days=10.0), "op1", 1.5, times), "5A2D", "T-W")
+    assert finding.evidence["stretches"] == times
+    assert finding.evidence["total_minutes"] == pytest.approx(89.0 * times)
+    assert finding.evidence["share"] == pytest.approx(90.0 * times / 14_400)
+    assert finding.severity == ("error" if times > 3 else "warning")
+    assert f"{times} times" in finding.summary
+
+
+def test_a_column_that_sticks_while_values_are_lost_is_found() -> None:
+    """An hour and a half is that, however many of its minutes came; a shorter one hides no other."""
+    spoilt = faults.stuck(colocation(days=10.0), "op1", 1.5, times=30)
+    spoilt.series["op1"].values[100:140] = 200.0
+    op1, there = spoilt.series["op1"], np.random.default_rng(0).random(14_400) < 0.6
+    gaps = replace(spoilt, series={**spoilt.series, "op1": Series(op1.at_ms[there], op1.values[there])})
+    (finding,) = stuck.examine(gaps, "5A2D", "T-W")
+    assert finding.evidence["stretches"] == 30
+
+
+def test_a_stuck_working_electrode_is_not_called_swapped() -> None:
+    """What stood still is left out before the other examinations."""
+    spoilt = faults.stuck(colocation(days=12.0, answers=(80.0, 15.0)), "op1", hours=24.0, times=8)
+    assert [finding.code for finding in examine(case_of(spoilt, "T-W"))][:1] == ["stuck_channel"]
+    assert not [finding for finding in examine(case_of(spoilt, "T-W")) if finding.code == "channels_swapped"]
 
 
 def test_a_stuck_reference_that_comes_every_quarter_of_an_hour_is_found() -> None:
@@ -50,6 +82,13 @@ def test_a_clipped_column_is_named_with_its_rail(column: str) -> None:
     assert (finding.evidence["side"], finding.severity) == ("highest", "error")
     assert finding.evidence["value"] == spoilt.series[column].values.max()
     assert finding.evidence["share"] == pytest.approx(0.02, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_clipped_reference_that_comes_every_quarter_of_an_hour_is_found(seed: int) -> None:
+    """Some twenty values are enough."""
+    spoilt = faults.clipped(colocation(days=10.0, seed=seed, air=seed, every=15), "reference")
+    assert [finding.evidence["column"] for finding in clipped.examine(spoilt, "5A2D", "T-W")] == ["reference"]
 
 
 def test_a_floor_is_found_like_a_ceiling() -> None:

@@ -63,13 +63,35 @@ def test_outliers_are_counted_and_the_worst_are_named() -> None:
     sound = dataset()
     where = np.arange(50, 950, 75)
     target = sound.target.copy()
-    target[where] += np.linspace(1.0, 2.0, len(where))
+    target[where] += np.linspace(0.3, 0.6, len(where))
     (finding,) = outliers.examine(spoilt := replace(sound, target=target), smooth(spoilt), *HERE)
     assert (finding.code, finding.severity) == ("outliers", "info")
     assert finding.evidence["windows"] == len(where)
     worst = [one["start"] for one in finding.evidence["worst"]]
     starts = spoilt.start_ms[where[::-1][:10]]
     assert sorted(worst) == sorted(f"{np.datetime64(int(start), 'ms')}"[:19] + "Z" for start in starts)
+
+
+def test_hours_that_the_law_does_not_fit_are_no_outliers() -> None:
+    """Misfit has a memory; outliers are alone."""
+    sound = dataset()
+    target = sound.target.copy()
+    for start in range(40, 900, 60):
+        target[start : start + 3] += [0.7, 1.0, 0.7]
+    spoilt = replace(sound, target=target)
+    assert outliers.examine(spoilt, smooth(spoilt), *HERE) == []
+
+
+@pytest.mark.parametrize(("share", "severity"), [(0.01, "info"), (0.04, "warning")])
+def test_outliers_matter_where_plain_least_squares_would_follow_them(share: float, severity: str) -> None:
+    """Few are good to know, many of one sign move a fit that is not robust."""
+    sound = dataset()
+    where = np.random.default_rng(0).permutation(len(sound))[: int(share * len(sound))]
+    target = sound.target.copy()
+    target[where] += 0.4
+    (finding,) = outliers.examine(spoilt := replace(sound, target=target), smooth(spoilt), *HERE)
+    assert finding.severity == severity
+    assert (finding.evidence["plain_fit_off_by"] > 1.0) == (severity == "warning")
 
 
 def ramp(sound: Dataset, change: float) -> Dataset:
@@ -85,7 +107,7 @@ def step(sound: Dataset, change: float, share: float) -> Dataset:
 def test_drift_is_found_with_its_size_and_sign(change: float) -> None:
     spoilt = ramp(dataset(), change)
     (finding,) = trend.examine(spoilt, smooth(spoilt), *HERE)
-    assert finding.code == "drift"
+    assert (finding.code, finding.evidence["shape"]) == ("drift", "ramp")
     assert finding.evidence["change"] == pytest.approx(change, rel=0.15)
     assert finding.evidence["explained"] > finding.evidence["explained_by_chance"]
 
@@ -94,10 +116,31 @@ def test_drift_is_found_with_its_size_and_sign(change: float) -> None:
 def test_a_step_of_the_reference_is_found_with_its_moment(share: float) -> None:
     spoilt = step(dataset(), 0.2, share)
     (finding,) = trend.examine(spoilt, smooth(spoilt), *HERE)
-    assert finding.code == "reference_zero_shift"
+    assert (finding.code, finding.evidence["shape"]) == ("reference_zero_shift", "step")
     assert finding.evidence["change"] == pytest.approx(0.2, rel=0.15)
     at = np.datetime64(finding.evidence["at"].rstrip("Z")).astype("datetime64[ms]").astype(int)
     assert abs(at - spoilt.start_ms[int(share * len(spoilt))]) < 12 * 3_600_000
+
+
+def test_what_may_be_a_ramp_or_a_step_is_told_as_both() -> None:
+    """Half-way between the two, the same event must not get one name or the other by luck."""
+    sound = dataset()
+    along = np.clip(np.linspace(-0.95, 1.95, len(sound)), 0.0, 1.0)
+    spoilt = replace(sound, target=sound.target + 0.1 * along)
+    (finding,) = trend.examine(spoilt, smooth(spoilt), *HERE)
+    assert (finding.code, finding.evidence["shape"]) == ("drift", "unclear")
+    assert finding.evidence["ramp"]["change"] == pytest.approx(0.14, rel=0.25)
+    assert finding.evidence["step"]["change"] == pytest.approx(0.08, rel=0.25)
+    assert finding.evidence["step"]["at"] in finding.summary
+    assert "cannot be told" in finding.summary
+
+
+@pytest.mark.parametrize("shape", ["ramp", "step"])
+def test_the_change_told_is_that_of_the_shape_named(shape: str) -> None:
+    """Also where the other explains a little more."""
+    found = trend.Trend(shape, trend.Change(0.3, 0.40), trend.Change(0.2, 0.41), 5, 0.2, 0.05)
+    assert found.change == (found.ramp if shape == "ramp" else found.step)
+    assert found.plain
 
 
 def test_four_days_are_too_few_for_a_trend() -> None:

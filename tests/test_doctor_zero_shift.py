@@ -7,9 +7,8 @@ import pytest
 
 from model_export.dataset import Dataset, windows
 from model_export.doctor import zero_shift
+from model_export.doctor.minutes import DAY_MS
 from tests.colocations import FIRST_MS, colocation
-
-DAY_MS = 86_400_000
 
 
 def deployments(*zeros: float, gain: float = 1.0) -> tuple[list[str], list[Dataset]]:

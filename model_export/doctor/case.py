@@ -1,19 +1,16 @@
 """A recording made ready for examination: whose it is, its windows, and how the reference goes with it."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from model_export.averaging import Stamp
+from model_export.catalogue import TABLES, Place
 from model_export.dataset import Dataset, windows
-from model_export.doctor import clock
+from model_export.doctor import clock, stuck
 from model_export.doctor.lag import Scan, scan
 from model_export.doctor.minutes import on_minutes
 from model_export.tables import Layout, Recording, read
-
-_NAME = re.compile(r"(?P<sensor>[^_]+)_(?P<dataset>[A-Za-z0-9]+-[A-Za-z0-9]+)")
-_SUFFIXES = (".gz", ".bz2", ".zip", ".xz", ".csv", ".parquet")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +21,8 @@ class Case:
     dataset: str
     recording: Recording  # as delivered
     scan: Scan | None
-    minutes: int  # by which the reference had to be moved later
+    halves: tuple[Scan | None, Scan | None]  # the same of its first and second half
+    minutes: int  # by which the reference had to be moved later; 0 if no one number puts it right
     windows: Dataset
 
 
@@ -37,24 +35,26 @@ def open_case(
 
 
 def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
-    """The case of a recording that is read already."""
-    found = scan(on_minutes(recording, stamp))
-    minutes = clock.offset(found)
-    moved = clock.moved(recording, minutes)
-    return Case(recording.sensor, dataset, recording, found, minutes, windows(moved, "", stamp))
+    """The case of a recording that is read already; what stood still does not take part in it."""
+    moving = stuck.without(recording)
+    whole = on_minutes(moving, stamp)
+    found, halves = scan(whole), (scan(whole.halves()[0]), scan(whole.halves()[1]))
+    minutes = 0 if clock.changed(halves) else clock.offset(found)
+    means = windows(clock.moved(moving, minutes), "", stamp)
+    return Case(recording.sensor, dataset, recording, found, halves, minutes, means)
 
 
 def identity(path: Path) -> tuple[str, str]:
-    """The sensor and deployment that a file's name gives: SENSOR_SITE-SEASON, or else its stem for both.
+    """The sensor and deployment that a file's name gives to the catalogue; otherwise its stem for both.
 
     >>> identity(Path("co/5A2D_T-W.csv")), identity(Path("january.csv.gz"))
     (('5A2D', 'T-W'), ('january', 'january'))
     """
     stem = path.name
-    while stem.endswith(_SUFFIXES):
+    while stem.lower().endswith(TABLES):
         stem = stem.rpartition(".")[0]
-    match = _NAME.fullmatch(stem)
-    return (match["sensor"], match["dataset"]) if match else (stem, stem)
+    place = Place.parse(stem)
+    return (place.sensor, place.dataset) if place else (stem, stem)
 
 
 def by_sensor(cases: Sequence[Case]) -> dict[str, list[Case]]:

@@ -1,5 +1,6 @@
 """Is the reference's clock right? The lag at which the channels follow it best, and how sure that is."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,9 +31,47 @@ def offset(scan: Scan | None) -> int:
         return 0
     low, high = interval(scan.best.astype(float), LEVEL)
     beyond = low >= TOLERANCE or high <= -TOLERANCE
-    gain = explained(scan.at_best)[:, 0] - explained(scan.as_stamped)[:, 0]
+    best = int(scan.best[0])
+    gain = explained(scan.moments[best])[:, 0] - explained(scan.moments[0])[:, 0]
     certain = beyond and high - low <= WIDEST and least(gain, LEVEL) > 0.0
-    return int(scan.best[0]) if certain else 0
+    return best if certain else 0
+
+
+def changed(halves: Sequence[Scan | None]) -> bool:
+    """Whether the first and the second half of a recording plainly want different minutes.
+
+    Both must know theirs, neither may lie in the other's interval or near it, and one at least must be off.
+    """
+    first, second = halves
+    if first is None or second is None or not (offset(first) or offset(second)):
+        return False
+    (low, high), (other_low, other_high) = (
+        interval(each.best.astype(float), LEVEL) for each in (first, second)
+    )
+    known = max(high - low, other_high - other_low) <= WIDEST and _follows(first) and _follows(second)
+    return known and (other_low - high >= TOLERANCE or low - other_high >= TOLERANCE)
+
+
+def examine_halves(halves: Sequence[Scan | None], sensor: str, dataset: str) -> list[Finding]:
+    """A finding where the clock was set or ran during the recording."""
+    first, second = halves
+    if first is None or second is None or not changed(halves):
+        return []
+    before, after = int(first.best[0]), int(second.best[0])
+    return [
+        Finding(
+            "reference_clock_changed",
+            "error",
+            sensor,
+            dataset,
+            {"first_half": _half(first), "second_half": _half(second), "level": LEVEL},
+            f"the reference's clock changed on the way: its stamps must be moved {before:+d} minutes in the "
+            f"first half and {after:+d} in the second",
+            "Do not move all stamps alike. Look in the records of analyser and logger when a clock was set "
+            "or how fast it ran, split the recording there, diagnose each part by itself and correct each "
+            "part by its own minutes. Other findings here may come from this one.",
+        )
+    ]
 
 
 def examine(scan: Scan | None, sensor: str, dataset: str) -> list[Finding]:
@@ -75,3 +114,20 @@ def moved(recording: Recording, minutes: int) -> Recording:
     series = recording.series[REFERENCE]
     later = Series(series.at_ms + minutes * MINUTE_MS, series.values)
     return replace(recording, series={**recording.series, REFERENCE: later})
+
+
+def _follows(scan: Scan) -> bool:
+    """Whether the channels follow the reference at all, at the best lag."""
+    return least(explained(scan.moments[int(scan.best[0])])[:, 0], LEVEL) > 0.0
+
+
+def _half(scan: Scan) -> dict[str, float]:
+    low, high = interval(scan.best.astype(float), LEVEL)
+    return {
+        "minutes": int(scan.best[0]),
+        "low": low,
+        "high": high,
+        "r2_as_stamped": float(scan.explained[scan.lags == 0][0]),
+        "r2_moved": float(scan.explained.max()),
+        "blocks": scan.blocks,
+    }

@@ -11,6 +11,7 @@ from model_export.doctor import (
     clipped,
     clock,
     coverage,
+    dead,
     electrodes,
     erratic,
     outliers,
@@ -65,9 +66,11 @@ def findings_of(cases: Sequence[Case]) -> list[Finding]:
 def examine(case: Case) -> list[Finding]:
     """What one recording shows by itself."""
     names, windows = (case.sensor, case.dataset), case.windows
+    silent = dead.examine(windows, *names)
     findings = [
-        *clock.examine(case.scan, *names),
-        *electrodes.examine(case.scan, case.minutes, windows.channels, *names),
+        *(clock.examine_halves(case.halves, *names) or clock.examine(case.scan, *names)),
+        *([] if silent else electrodes.examine(case.scan, case.minutes, windows.channels, *names)),
+        *silent,
         *stuck.examine(case.recording, *names),
         *clipped.examine(case.recording, *names),
         *coverage.examine(windows, *names),
@@ -81,8 +84,12 @@ def examine(case: Case) -> list[Finding]:
 
 
 def compare(cases: Sequence[Case]) -> list[Finding]:
-    """What shows only beside other recordings; a swapped sensor says nothing about the reference."""
-    swapped = sisters.examine(cases)
+    """What shows only beside other recordings.
+
+    Noise is nobody's electrode, so a dead channel is not compared; a swapped sensor says nothing about the
+    reference.
+    """
+    swapped = sisters.examine([case for case in cases if not dead.dead(case.windows)])
     strangers = {finding.sensor for finding in swapped}
     findings = list(swapped)
     for sensor, mine in by_sensor([case for case in cases if trainable(case)]).items():

@@ -1,9 +1,9 @@
 """Are working and auxiliary electrode labelled the right way round?
 
 The working electrode meets the gas, the auxiliary one is hidden from it. So of the two the working one
-answers the gas more strongly, and upwards, even where the auxiliary answers a little too. Two things must be
-plain for the labels to be called wrong: the second channel answers more, in its own unit, and in a regression
-on both it is the one that carries the gas.
+answers the gas more strongly, and upwards, even where the auxiliary answers a little too. Three things must
+be plain for the labels to be called wrong: the second channel answers more, in its own unit, and since gains
+may differ also in its own noise; and in a regression on both it is the one that carries the gas.
 """
 
 import numpy as np
@@ -14,6 +14,7 @@ from model_export.doctor.lag import Moments, Scan, slopes
 from model_export.doctor.resample import least
 
 LEVEL = 0.999
+ROUNDING = 1e-6  # what is less is none
 
 
 def examine(
@@ -26,20 +27,23 @@ def examine(
     """
     if scan is None or len(channels) != 2:
         return []
-    here = scan.at(minutes)
+    here = scan.moments[minutes]
     if not (here.variance > 0.0).all():
         return []
     answers, weights = _answers(here), _standard_slopes(here)
-    more, carries = answers[:, 1] - answers[:, 0], weights[:, 1] - weights[:, 0]
-    if min(least(each, LEVEL) for each in (answers[:, 1], more, weights[:, 1], carries)) <= 0.0:
+    ratios = _signal_to_noise(here)
+    more, clearer, carries = (each[:, 1] - each[:, 0] for each in (answers, ratios, weights))
+    if min(least(each, LEVEL) for each in (ratios[:, 1], more, clearer, weights[:, 1], carries)) <= ROUNDING:
         return []
     evidence = {
         f"{channels[0]}_per_reference": float(answers[0, 0]),
         f"{channels[1]}_per_reference": float(answers[0, 1]),
+        f"{channels[0]}_signal_to_noise": float(ratios[0, 0]),
+        f"{channels[1]}_signal_to_noise": float(ratios[0, 1]),
         "difference": float(more[0]),
         "difference_at_least": least(more, LEVEL),
         "level": LEVEL,
-        "confidence": float(np.mean((more[1:] > 0.0) & (carries[1:] > 0.0))),
+        "confidence": float(np.mean((more[1:] > 0.0) & (clearer[1:] > 0.0) & (carries[1:] > 0.0))),
         "blocks": scan.blocks,
     }
     return [_finding(channels, sensor, dataset, evidence, answers[0])]
@@ -65,6 +69,13 @@ def _finding(
 def _answers(moments: Moments) -> Array:
     """The change of each channel with the gas, in channel units per unit of the reference, (resamples, d)."""
     return np.asarray(moments.shared[:, 0] / moments.variance[:, :1])
+
+
+def _signal_to_noise(moments: Moments) -> Array:
+    """How much of each channel goes with the gas, over what does not, r/√(1 - r²), signed, (resamples, d)."""
+    spread = np.sqrt(np.diagonal(moments.channels[:, 0], axis1=-2, axis2=-1) * moments.variance[:, :1])
+    r = np.divide(moments.shared[:, 0], spread, out=np.zeros_like(spread), where=spread > 0.0)
+    return np.asarray(r / np.sqrt(np.maximum(1.0 - r**2, 1e-12)))
 
 
 def _standard_slopes(moments: Moments) -> Array:

@@ -19,7 +19,7 @@ DRAWS = 199
 LEVEL = 0.99
 PLACES = 40  # temperatures, at equal shares of the windows
 INNER = (0.025, 0.975)  # the ends hold too few windows for any curve
-LENGTH_SCALE, RIDGE, TREND = 0.5, 1.0, 10.0  # as free as tuning ever lets a model be
+LENGTH_SCALE, RIDGE, TREND = 0.5, 1.0, 10.0  # rather free; tuning may go further
 
 
 @dataclass(frozen=True, slots=True, eq=False)

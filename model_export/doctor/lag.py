@@ -4,6 +4,7 @@ For each block of 6 hours and each lag the sums that a linear regression needs a
 on any choice of blocks is then a weighted sum, so a block bootstrap of the whole scan costs one product.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -60,13 +61,8 @@ class Scan:
     lags: NDArray[np.int64]  # minutes
     explained: Array  # R² of the reference on the channels, (lags,)
     best: NDArray[np.int64]  # the lag that explains most, of the data and of each resample
-    as_stamped: Moments  # at lag 0
-    at_best: Moments
+    moments: Mapping[int, Moments]  # at two lags: 0, as stamped, and the best
     blocks: int
-
-    def at(self, minutes: int) -> Moments:
-        """The moments with the reference moved so many minutes later: as stamped, or to the best lag."""
-        return self.at_best if minutes else self.as_stamped
 
 
 def scan(minutes: Minutes, furthest: int = FURTHEST, seed: int = 0) -> Scan | None:
@@ -82,15 +78,14 @@ def scan(minutes: Minutes, furthest: int = FURTHEST, seed: int = 0) -> Scan | No
         lags,
         share[0].copy(),
         lags[places],
-        moments.at(furthest),
-        moments.at(int(places[0])),
+        {int(lags[place]): moments.at(int(place)) for place in (furthest, places[0])},
         int(usable.sum()),
     )
 
 
 def slopes(moments: Moments) -> Array:
     """The reference regressed on all channels together, (resamples, lags, d)."""
-    size = np.trace(moments.channels, axis1=-2, axis2=-1)[..., None, None]
+    size = np.diagonal(moments.channels, axis1=-2, axis2=-1)[..., None]
     ridge = np.where(size > 0.0, _JITTER * size, 1.0) * np.eye(moments.shared.shape[-1])
     return np.asarray(np.linalg.solve(moments.channels + ridge, moments.shared[..., None])[..., 0])
 

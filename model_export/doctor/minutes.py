@@ -11,6 +11,7 @@ from edge_agent.windows import MINUTE_MS
 from model_export.averaging import CAPTURE, Stamp, cadence_minutes
 from model_export.tables import REFERENCE, TEMPERATURE, Recording, Series
 
+DAY_MS = 1440 * MINUTE_MS
 SLOW_MINUTES = 240  # what changes over more than these belongs to the day and the weather
 CLIP = 5.0  # robust standard deviations; a spike keeps its place in time, not its weight
 SILENCE = 2 * 1440  # minutes; longer than any lag that is sought
@@ -28,6 +29,15 @@ class Minutes:
     channels: Array  # (d, n)
     temperature: Array  # (n,)
     reference: Array  # (n,)
+
+    def halves(self) -> tuple["Minutes", "Minutes"]:
+        """The first and the second half of the reference's values, with the channels beside them."""
+        there = np.flatnonzero(np.isfinite(self.reference))
+        middle = int(there[len(there) // 2]) if len(there) else 0
+        return self._part(slice(None, middle)), self._part(slice(middle, None))
+
+    def _part(self, part: slice) -> "Minutes":
+        return Minutes(self.every, self.channels[:, part], self.temperature[part], self.reference[part])
 
 
 def on_minutes(recording: Recording, stamp: Stamp = "auto") -> Minutes:

@@ -91,25 +91,23 @@ def _together(one: Case, other: Case) -> bool:
 
 def _divided(group: Sequence[Case]) -> tuple[list[Case], list[Case]]:
     """Those that plainly explain less than half of what the best does, and the others."""
-    best = max(_explained(case)[1] for case in group)
-    suspects = [case for case in group if _explained(case)[2] < LESS * best]
+    intervals = [interval(_explained(case), LEVEL) for case in group]
+    best = max(low for low, _ in intervals)
+    suspects = [case for case, (_, high) in zip(group, intervals, strict=True) if high < LESS * best]
     leaders = [case for case in group if case not in suspects]
     return (suspects, leaders) if len(leaders) >= FEWEST_SOUND else ([], leaders)
 
 
-def _explained(case: Case) -> tuple[float, float, float]:
-    """R² of the reference on the fast part of the channels, with its interval."""
-    if case.scan is None:
-        return 0.0, 0.0, 0.0
-    values = explained(case.scan.at(case.minutes))[:, 0]
-    return (float(values[0]), *interval(values, LEVEL))
+def _explained(case: Case) -> Array:
+    """R² of the reference on the fast part of the channels, of the data and of each resample."""
+    return explained(case.scan.moments[case.minutes])[:, 0] if case.scan else np.zeros(2)
 
 
 def _compare(case: Case, leaders: Sequence[Case]) -> Comparison:
     medians = np.array([np.median(leader.windows.inputs, axis=0) for leader in leaders])
     return Comparison(
         case.dataset,
-        _explained(case)[0],
+        float(_explained(case)[0]),
         float(np.median([_explained(leader)[0] for leader in leaders])),
         tuple(map(float, np.median(case.windows.inputs, axis=0))),
         tuple(_prediction(column) for column in medians.T),

@@ -2,7 +2,8 @@
 
 A ramp and a step at every possible moment are offered to the smooth law as one more regressor. The null keeps
 the memory of the errors that remain beside it: whole days of them are shuffled and turned over, and the best
-change is sought again.
+change is sought again. It is called a step if a step with such errors would look like it and a ramp would
+hardly ever; a ramp is told from a step in the same way. Otherwise both are told.
 """
 
 from dataclasses import dataclass
@@ -14,27 +15,47 @@ from edge_agent.kernel import Array
 from edge_agent.messages import format_time
 from model_export.dataset import Dataset
 from model_export.doctor.finding import Finding
+from model_export.doctor.minutes import DAY_MS
 from model_export.doctor.smooth import Smooth, robust_spread
 
 SHUFFLES = 499
 LEVEL = 0.99
-STEPS = 40  # moments tried
+STEPS = 160  # moments tried
 EDGE = 0.1  # of the recording; a step needs something on both sides
 MATERIAL = 2.0  # spreads of the error in one window: less than that is lost in it
-DAY_MS = 86_400_000
 FEWEST_DAYS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Trend:
-    """The best single change, in units of the reference, and how it compares with chance."""
+class Change:
+    """One shape of change, in units of the reference, and the share of the error that it explains."""
 
-    kind: str  # "ramp" or "step"
     change: float
-    at: int  # the first window after a step, 0 for a ramp
-    strength: float  # share of the error that it explains
+    explained: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The best ramp and the best step, which of them it was, and how they compare with chance."""
+
+    shape: str  # "ramp", "step", or "unclear" where either may look like the other
+    ramp: Change
+    step: Change
+    at: int  # the first window after the step
     null: float  # what chance explains at LEVEL
     spread: float  # of the error that remains, in units of the reference
+
+    @property
+    def change(self) -> Change:
+        """The one it was; where that is unclear, the one that explains more."""
+        best = max(self.ramp, self.step, key=lambda one: one.explained)
+        return {"ramp": self.ramp, "step": self.step}.get(self.shape, best)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it explains more than chance does, and is larger than a window's error."""
+        explained = max(self.ramp.explained, self.step.explained)
+        return explained > self.null and abs(self.change.change) > MATERIAL * self.spread
 
 
 def trend(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Trend | None:
@@ -45,18 +66,20 @@ def trend(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Trend | None:
     places = np.linspace(EDGE, 1.0 - EDGE, STEPS) * len(days)
     shapes = _shapes(dataset, places.astype(int))
     free = shapes - smooth.design @ (np.linalg.pinv(smooth.design) @ shapes)
-    sizes = np.maximum(np.sum(free**2, axis=0), 1e-12)
-    shares = _strengths(free, sizes, smooth.tamed[None])[0]
-    best = int(np.argmax(shares))
-    change = float(free[:, best] @ smooth.tamed / sizes[best])
-    rest = smooth.tamed - change * free[:, best]
-    null = _strengths(free, sizes, _shuffled(rest, days, seed)).max(axis=1)
+    lengths = np.sqrt(np.maximum(np.sum(free**2, axis=0), 1e-12))
+    free /= lengths
+    shares = _strengths(free, smooth.tamed[None])[0]
+    step = 1 + int(np.argmax(shares[1:]))
+    best = 0 if shares[0] >= shares[step] else step
+    rest = smooth.tamed - _part(free[:, best], smooth.tamed)
+    null = _strengths(free, _shuffled(rest, days, seed)).max(axis=1)
     unit = smooth.data.target_scale.spread
+    sizes = unit * (smooth.tamed @ free) / lengths
     return Trend(
-        kind="step" if best else "ramp",
-        change=unit * change,
-        at=int(places[best - 1]) if best else 0,
-        strength=float(shares[best]),
+        shape=_shape(free, smooth.tamed, days, step, seed),
+        ramp=Change(float(sizes[0]), float(shares[0])),
+        step=Change(float(sizes[step]), float(shares[step])),
+        at=int(places[step - 1]),
         null=float(np.quantile(null, LEVEL)),
         spread=unit * robust_spread(rest),
     )
@@ -65,20 +88,30 @@ def trend(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Trend | None:
 def examine(dataset: Dataset, smooth: Smooth, sensor: str, name: str) -> list[Finding]:
     """A finding where a change explains more than chance does, and is larger than a window's error."""
     found = trend(dataset, smooth)
-    if found is None or found.strength <= found.null or abs(found.change) <= MATERIAL * found.spread:
+    if found is None or not found.plain:
         return []
+    days = float(dataset.start_ms[-1] - dataset.start_ms[0]) / DAY_MS
+    when = format_time(int(dataset.start_ms[found.at]))
     evidence = {
-        "change": found.change,
-        "error_spread": found.spread,
-        "explained": found.strength,
+        "shape": found.shape,
+        "change": found.change.change,
+        "explained": found.change.explained,
         "explained_by_chance": found.null,
         "level": LEVEL,
+        "error_spread": found.spread,
+        "ramp": {
+            "change": found.ramp.change,
+            "per_day": found.ramp.change / days,
+            "explained": found.ramp.explained,
+        },
+        "step": {"change": found.step.change, "at": when, "explained": found.step.explained},
     }
-    if found.kind == "step":
-        when = format_time(int(dataset.start_ms[found.at]))
-        return [_step(sensor, name, {**evidence, "at": when}, found.change, when)]
-    days = float(dataset.start_ms[-1] - dataset.start_ms[0]) / DAY_MS
-    return [_ramp(sensor, name, {**evidence, "per_day": found.change / days}, found.change, days)]
+    if found.shape == "step":
+        return [_step(sensor, name, {**evidence, "at": when}, found.step.change, when)]
+    ramp = f"over {days:.0f} days the reference moves {found.ramp.change:+.3g} away from what the sensor says"
+    if found.shape == "unclear":
+        ramp += f", or by {found.step.change:+.3g} at once about {when}: which of the two cannot be told"
+    return [_ramp(sensor, name, {**evidence, "per_day": found.ramp.change / days}, ramp)]
 
 
 def _step(sensor: str, name: str, evidence: dict[str, object], change: float, when: str) -> Finding:
@@ -95,14 +128,14 @@ def _step(sensor: str, name: str, evidence: dict[str, object], change: float, wh
     )
 
 
-def _ramp(sensor: str, name: str, evidence: dict[str, object], change: float, days: float) -> Finding:
+def _ramp(sensor: str, name: str, evidence: dict[str, object], summary: str) -> Finding:
     return Finding(
         "drift",
         "warning",
         sensor,
         name,
         evidence,
-        f"over {days:.0f} days the reference moves {change:+.3g} away from what the sensor says",
+        summary,
         "Check the analyser's span and zero records for these days. If the analyser was stable the sensor is "
         "ageing or not yet settled: drop its first days, calibrate again sooner, replace it if this goes on.",
     )
@@ -116,10 +149,31 @@ def _shapes(dataset: Dataset, places: NDArray[np.int64]) -> Array:
     return np.column_stack([ramp, steps.astype(float)])
 
 
-def _strengths(free: Array, sizes: Array, errors: Array) -> Array:
-    """The share of each error (m, n) that each shape (n, k) explains, (m, k)."""
+def _shape(free: Array, error: Array, days: NDArray[np.int64], step: int, seed: int) -> str:
+    """Which of the two, with such errors, gives the lead that the best step has over the ramp."""
+    lead = float(_leads(_strengths(free, error[None]))[0])
+    drawn = []
+    for shape in (0, step):
+        there = _part(free[:, shape], error)
+        drawn.append(_leads(_strengths(free, there + _shuffled(error - there, days, seed))))
+    as_ramp, as_step = lead <= np.quantile(drawn[0], LEVEL), lead >= np.quantile(drawn[1], 1.0 - LEVEL)
+    return "unclear" if as_ramp == as_step else "ramp" if as_ramp else "step"
+
+
+def _leads(strengths: Array) -> Array:
+    """By how much the best step explains more than the ramp, (m,)."""
+    return np.asarray(strengths[:, 1:].max(axis=1) - strengths[:, 0])
+
+
+def _part(shape: Array, error: Array) -> Array:
+    """What a shape (n,) of length 1 makes of an error (n,)."""
+    return np.asarray((shape @ error) * shape)
+
+
+def _strengths(free: Array, errors: Array) -> Array:
+    """The share of each error (m, n) that each shape (n, k) of length 1 explains, (m, k)."""
     whole = np.maximum(np.sum(errors**2, axis=1, keepdims=True), 1e-300)
-    return np.asarray((errors @ free) ** 2 / sizes / whole)
+    return np.asarray((errors @ free) ** 2 / whole)
 
 
 def _shuffled(error: Array, days: NDArray[np.int64], seed: int) -> Array:

@@ -16,12 +16,12 @@ from scipy.stats import norm
 from edge_agent.kernel import Array
 from model_export.dataset import Dataset
 from model_export.doctor.finding import Finding
+from model_export.doctor.minutes import DAY_MS
 from model_export.doctor.resample import block_weights
 from model_export.doctor.smooth import DEGREE, huber, robust_spread
 
 RESAMPLES = 200
 ALPHA = 0.01  # for all deployments of a sensor together
-DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
