@@ -16,6 +16,7 @@ def learn(estimate: Array, reference: Array) -> tuple[float, float]:
 
     Estimates that never change, as those of a tree far from what it has seen, have no gain to learn.
 
+    >>> import numpy as np
     >>> learn(np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, 7.0]))
     (2.0, 1.0)
     >>> learn(np.full(997, 0.1), np.full(997, 2.0))

@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -311,15 +313,15 @@ def test_status_asks_after_an_agent_that_says_nothing_any_more(
     assert capsys.readouterr().err == "status: this was said 0 minutes ago; is the agent running?\n"
 
 
-def test_a_second_agent_on_one_state_is_refused(
-    agent: AgentProcess, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_agent_on_one_state_is_refused(agent: AgentProcess) -> None:
     """It would count what the first has counted; the first does not notice."""
     agent.wait_for("broker.connected")
     assert agent.process
-    assert main(["run", *_config(agent)]) == 78
+    command = [sys.executable, "-m", "edge_agent", "run", *_config(agent)]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     other = f"expected no other agent here, got process {agent.process.pid}"
-    assert f"{agent.state}: {other}; stop it, or set another" in capsys.readouterr().err
+    words = f"edge-agent: {agent.state}: {other}; stop it, or set another state and agent\n"
+    assert (second.returncode, second.stderr) == (78, words)
     assert agent.stop() == 0
 
 
