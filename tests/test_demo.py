@@ -201,7 +201,7 @@ def test_ctrl_c_while_it_prepares_leaves_nothing(after_s: float) -> None:
 
 
 def test_a_killed_agent_shows_as_offline(demo: Demo, page: Page) -> None:
-    """Within its keep-alive, by its last will; the last test here, for the demo has no agent any more."""
+    """Within its keep-alive, by its last will; the last but one here, for the demo has no agent any more."""
     (agent,) = [pid for pid, line in processes_of(demo.place).items() if "edge-agent run" in line]
     os.kill(agent, signal.SIGKILL)
     page.wait_for_text("van-1 is offline.", "h1", KEEPALIVE_S)
@@ -210,9 +210,9 @@ def test_a_killed_agent_shows_as_offline(demo: Demo, page: Page) -> None:
     wait_until(lambda: "the agent ended with -9; its sensors are offline now" in demo.said())
 
 
-def test_a_demo_without_a_broker_ends_and_says_so() -> None:
-    with closing(Demo()) as demo:
-        (broker,) = [pid for pid, line in processes_of(demo.place).items() if "broker.conf" in line]
-        os.kill(broker, signal.SIGKILL)
-        assert demo.process.wait(30) != 0
-        assert "demo: the broker ended with -9" in demo.said()
+def test_a_demo_without_a_broker_ends_and_says_so(demo: Demo) -> None:
+    """Really the last: the demo is over."""
+    (broker,) = [pid for pid, line in processes_of(demo.place).items() if "broker.conf" in line]
+    os.kill(broker, signal.SIGKILL)
+    assert demo.process.wait(30) != 0
+    assert "demo: the broker ended with -9" in demo.said()

@@ -86,7 +86,7 @@ def test_a_ride_ends_in_time_although_its_broker_is_gone(broker: Broker) -> None
     """A van with seconds to go does not wait for ever for a broker that has died."""
     if not broker.persistent:
         pytest.skip(f"{broker.name} cannot be restarted")
-    way = Ride(broker.host, broker.port, speed_up=600.0, seconds=6.0, max_inflight=5)
+    way = Ride(broker.host, broker.port, speed_up=600.0, seconds=4.0, max_inflight=5)
     results: list[Sent] = []
     thread = threading.Thread(target=lambda: results.append(ride(way, threading.Event())), daemon=True)
     with client(broker) as subscriber:
