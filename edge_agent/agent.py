@@ -3,19 +3,27 @@
 import os
 import signal
 import threading
+from contextlib import suppress
 from typing import Any
 
 from edge_agent.brokers import connections
 from edge_agent.chores import Chores
 from edge_agent.clock import Clock
 from edge_agent.commit import GroupCommit
-from edge_agent.errors import BadReading, BadSettings, JournalCorrupt, JournalUnavailable, JournalUnwritable
+from edge_agent.errors import (
+    BadEstimate,
+    BadReading,
+    BadSettings,
+    JournalCorrupt,
+    JournalUnavailable,
+    JournalUnwritable,
+)
 from edge_agent.held import Held
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
 from edge_agent.lock import only_agent
 from edge_agent.log import Limited, logger, window_fields
-from edge_agent.messages import Decoder, Reading, format_time, topic_filter
+from edge_agent.messages import Decoder, Reading, decode_estimate, format_time, topic_filter
 from edge_agent.mqtt import Connected, Connection, Disconnected, Event, Inbox, Message, Published
 from edge_agent.outlet import Outlet
 from edge_agent.pipeline import Pipeline
@@ -23,6 +31,7 @@ from edge_agent.recovery import begin_anew, open_journal
 from edge_agent.settings import Settings
 from edge_agent.shelf import Shelf
 from edge_agent.timekeeper import Every, Timekeeper
+from edge_agent.warming import REACH_MS
 from edge_agent.windows import CLOSED_REMEMBERED, Outcome, Windows
 
 MOST_AT_ONCE = 500
@@ -247,6 +256,7 @@ class Agent:
         for sensor, closed_until_ms in self._journal.closed_until().items():
             closed = self._journal.last_closed(sensor, CLOSED_REMEMBERED)
             self._windows.resume(sensor, closed_until_ms, closed)
+            self._look_back(sensor)
         for readings, traces in self._journal.rebuild():
             self._intake.remember(traces)
             for reading in readings:
@@ -259,6 +269,12 @@ class Agent:
         self._intake.counts["unstampable"] += lost
         self._log.info("journal.opened", restored=restored, held=len(held), unstampable=lost)
         return held
+
+    def _look_back(self, sensor: str) -> None:
+        """What the sensor's next estimates compare with; a damaged record is one that is missing."""
+        for payload in self._journal.history(sensor, REACH_MS // self._windows.length_ms):
+            with suppress(BadEstimate):
+                self._pipeline.remember(decode_estimate(payload))
 
     def _handle_signals(self) -> None:
         threading.excepthook = self._on_thread_death

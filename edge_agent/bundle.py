@@ -10,8 +10,9 @@ import numpy as np
 from edge_agent.errors import BadBundle
 from edge_agent.kernel import KERNELS, Array
 from edge_agent.model import Interval, Model, Scale
+from edge_agent.warming import REACH_MS
 
-FORMAT = 1
+FORMATS = (1, 2)  # 2: some channels are not measured (`warming`)
 MAX_BYTES = 1_048_576
 GOLDEN_PAIRS = 4
 GOLDEN_TOLERANCE = 1e-5  # of the target's spread: float32 pairs, and exp() differs in its last bits
@@ -20,15 +21,18 @@ GOLDEN_TOLERANCE = 1e-5  # of the target's spread: float32 pairs, and exp() diff
 def encode(model: Model) -> bytes:
     """A model as bytes: an outer map of format, checksum and body; the body is msgpack too."""
     body = msgpack.packb(_body(model))
-    return bytes(msgpack.packb({"format": FORMAT, "sha256": hashlib.sha256(body).digest(), "body": body}))
+    format_ = 2 if model.warming else 1
+    return bytes(msgpack.packb({"format": format_, "sha256": hashlib.sha256(body).digest(), "body": body}))
 
 
 def decode(data: bytes, name: str = "bundle") -> Model:
     """The model in a bundle, after its checksum, its shapes and its golden pairs were found right."""
     outer = _unpack(data, name)
-    if (found := outer.get("format")) != FORMAT:
+    if (found := outer.get("format")) not in FORMATS:
         advice = "export again with a matching model-export"
-        raise BadBundle(f"{name}: format {found!r:.20}, this version reads {FORMAT}; {advice}")
+        raise BadBundle(
+            f"{name}: format {found!r:.20}, this version reads {FORMATS[0]}-{FORMATS[-1]}; {advice}"
+        )
     body = outer.get("body")
     if not isinstance(body, bytes) or hashlib.sha256(body).digest() != outer.get("sha256"):
         raise BadBundle(f"{name}: checksum differs, the file was cut or altered; copy or export it again")
@@ -76,6 +80,8 @@ def _body(model: Model) -> dict[str, Any]:
         body["transfer"] = _bin(model.transfer)
     if model.hold != Model.hold:
         body["hold"] = list(model.hold)
+    if model.warming:
+        body["warming"] = {channel: memory_ms / 1000 for channel, memory_ms in model.warming.items()}
     if model.interval is not None:
         body["interval"] = [model.interval.half_width, model.interval.level]
     return body
@@ -127,6 +133,7 @@ def _model(body: Mapping[str, Any], model_id: str) -> Model:
         transfer=_array(body["transfer"], rows - 1) if "transfer" in body else None,
         adapter=_pair(body["adapter"]),
         interval=_interval(body["interval"]) if "interval" in body else None,
+        warming={_text(channel): _memory_ms(seconds) for channel, seconds in body.get("warming", {}).items()},
         domain={_text(channel): _pair(between) for channel, between in body["domain"].items()},
         provenance={_text(key): value for key, value in body["provenance"].items() if _is_fact(value)},
         id=model_id,
@@ -164,6 +171,12 @@ def _positive(value: Any) -> float:
     if not 0.0 < float(value) < np.inf:
         raise ValueError(f"{value!r:.40} where a positive number belongs")
     return float(value)
+
+
+def _memory_ms(seconds: Any) -> int:
+    if not 1.0 <= float(seconds) * 1000 <= REACH_MS:
+        raise ValueError(f"a memory of {seconds!r:.40} where up to {REACH_MS // 1000} seconds belong")
+    return round(float(seconds) * 1000)
 
 
 def _scale(value: Any) -> Scale:

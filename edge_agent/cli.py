@@ -86,7 +86,7 @@ def check(options: argparse.Namespace) -> int:
     except BadBundle as error:
         raise BadSettings(str(error)) from error
     for model in models.values():
-        if unheard := {*model.channels, model.auxiliary} - {*settings.topics.channels}:
+        if unheard := {*model.measured, model.auxiliary} - {*settings.topics.channels}:
             named = ", ".join(settings.topics.channels)
             missing = ", ".join(sorted(unheard))
             raise BadSettings(
@@ -115,7 +115,7 @@ def check(options: argparse.Namespace) -> int:
 def replay(options: argparse.Namespace) -> int:
     """Run a recording through the agent's own pipeline, one estimate per window as JSON lines."""
     model = _model_of(options.sensor, options.bundles)
-    channels = (*model.channels, model.auxiliary)
+    channels = (*model.measured, model.auxiliary)
     windows = Windows(length_ms=options.length_s * 1000, grace_ms=options.grace_s * 1000)
     pipeline = Pipeline(windows, {options.sensor: model}, agent="replay")
     readings = recording.read(options.file, options.sensor, channels, needed=channels)

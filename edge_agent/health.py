@@ -36,7 +36,7 @@ class Heard:
     def describe(self, sensor: str, model: Model | None, silent_since_ms: int) -> dict[str, Any]:
         """One sensor's part of the health record."""
         channels = self._channels.get(sensor, {})
-        expected = {*channels, *((*model.channels, model.auxiliary) if model else ())}
+        expected = {*channels, *((*model.measured, model.auxiliary) if model else ())}
         last_at_ms = self._last_at_ms.get(sensor)
         return {
             "model": model.id if model else None,

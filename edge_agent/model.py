@@ -42,7 +42,7 @@ class Model:
     with the bias in the last row. Outside the temperatures of `hold` they stay as they are at its nearer end:
     a line must not run away where nothing was learnt. `transfer` (d x (d + 1), raw units) maps this sensor's
     channels to those of the sensor the model was trained on; `adapter` (gain, offset) is applied to the
-    estimate.
+    estimate. Channels in `warming` are not measured: they tell how much warmer it is than it was.
     """
 
     sensor: str
@@ -62,6 +62,7 @@ class Model:
     transfer: Array | None = None  # (d, d + 1), the last column is the offset
     adapter: tuple[float, float] = (1.0, 0.0)
     interval: Interval | None = None
+    warming: Mapping[str, int] = field(default_factory=dict)  # channel -> memory in ms
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     provenance: Mapping[str, Fact] = field(default_factory=dict)
     id: str = ""
@@ -75,6 +76,9 @@ class Model:
             self._freeze("transfer", (d, d + 1))
         if len(self.channel_scales) != d or d == 0:
             raise ValueError(f"{d} channels need as many scales, got {len(self.channel_scales)}")
+        if strangers := {*self.warming} - {*self.channels}:
+            raise ValueError(f"warming {', '.join(sorted(strangers))}: expected some of the channels")
+        object.__setattr__(self, "warming", MappingProxyType(dict(self.warming)))
         object.__setattr__(self, "domain", MappingProxyType(dict(self.domain)))
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
 
@@ -84,6 +88,11 @@ class Model:
             raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
         array.flags.writeable = False
         object.__setattr__(self, name, array)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The channels that a sensor sends."""
+        return tuple(name for name in self.channels if name not in self.warming)
 
     @cached_property
     def _raw(self) -> tuple[Array, Array]:

@@ -7,8 +7,11 @@ from math import isfinite
 
 from edge_agent.messages import Estimate, Reading
 from edge_agent.model import Model
-from edge_agent.quality import Flag, assess
+from edge_agent.quality import Flag, assess, enough_minutes
+from edge_agent.warming import Past
 from edge_agent.windows import Outcome, Window, Windows
+
+TEMPERATURE = "temperature"
 
 
 class Pipeline:
@@ -25,6 +28,7 @@ class Pipeline:
         self.models = models if models is not None else {}
         self.agent = agent
         self.coverage = coverage
+        self._past = Past(windows.length_ms)
 
     def add(
         self, reading: Reading, now_ms: int, synchronised: bool = True, steady_ms: int | None = None
@@ -40,15 +44,27 @@ class Pipeline:
 
     def estimate(self, window: Window, synchronised: bool = True) -> Estimate:
         """One window, calibrated and judged."""
+        estimate = self._estimate(window, synchronised)
+        self.remember(estimate)
+        return estimate
+
+    def remember(self, estimate: Estimate) -> None:
+        """Note what later estimates of the sensor look back at; after a restart, those of the journal."""
+        minutes = estimate.minutes.get(TEMPERATURE, 0)
+        if minutes >= enough_minutes(estimate.minutes["expected"], self.coverage):
+            self._past.note(estimate.sensor, estimate.start_ms, estimate.inputs[TEMPERATURE])
+
+    def _estimate(self, window: Window, synchronised: bool) -> Estimate:
         model = self.models.get(window.sensor)
-        verdict = assess(window, model, synchronised, self.coverage)
+        warming = self._warming(window, model)
+        verdict = assess(window, model, synchronised, self.coverage, warming)
         estimate = Estimate(
             sensor=window.sensor,
             start_ms=window.start_ms,
             end_ms=window.end_ms,
             quality=verdict.flag,
             reasons=verdict.reasons,
-            inputs={name: channel.mean for name, channel in window.channels.items()},
+            inputs={name: channel.mean for name, channel in window.channels.items()} | warming,
             minutes=_minutes(window, model),
             agent=self.agent,
             clock="synchronised" if synchronised else "unsynchronised",
@@ -57,6 +73,13 @@ class Pipeline:
             return estimate
         estimate = replace(estimate, gas=model.gas, unit=model.unit, model=model.id)
         return estimate if verdict.flag is Flag.MISSING else _calibrate(estimate, model)
+
+    def _warming(self, window: Window, model: Model | None) -> dict[str, float]:
+        """The model's inputs that are not measured."""
+        if model is None or model.auxiliary not in window.channels:
+            return {}
+        temperature = window.channels[model.auxiliary].mean
+        return self._past.warmings(window.sensor, window.start_ms, temperature, model.warming)
 
     def replay(self, readings: Iterable[Reading]) -> Iterator[Estimate]:
         """Every estimate of one sensor's recording, by event time alone, with sequence numbers from 1."""
@@ -70,7 +93,7 @@ class Pipeline:
 
 
 def _minutes(window: Window, model: Model | None) -> dict[str, int]:
-    names = {*window.channels, *((*model.channels, model.auxiliary) if model else ())}
+    names = {*window.channels, *((*model.measured, model.auxiliary) if model else ())}
     minutes = {
         name: window.channels[name].minutes if name in window.channels else 0 for name in sorted(names)
     }

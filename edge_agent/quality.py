@@ -1,5 +1,6 @@
 """How far an estimate can be trusted: a QARTOD flag and the reasons for it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -26,14 +27,24 @@ class Verdict:
     reasons: tuple[str, ...] = ()
 
 
-def assess(window: Window, model: Model | None, synchronised: bool, coverage: float = 0.75) -> Verdict:
-    """Judge a window: missing without a model or enough minutes, otherwise by what is odd about it."""
+def assess(
+    window: Window,
+    model: Model | None,
+    synchronised: bool,
+    coverage: float = 0.75,
+    warming: Mapping[str, float] | None = None,
+) -> Verdict:
+    """Judge a window: missing without a model or enough minutes, otherwise by what is odd about it.
+
+    `warming` are the inputs of the model that are not measured.
+    """
     if missing := _missing(window, model, coverage):
         return Verdict(Flag.MISSING, missing)
     assert model is not None  # noqa: S101 - _missing says no_model otherwise
-    departures = model.departures({name: channel.mean for name, channel in window.channels.items()})
+    means = {name: channel.mean for name, channel in window.channels.items()}
+    departures = model.departures({**means, **(warming or {})})
     reasons = [f"{name}_outside_training" for name, distance in departures.items() if distance > 0.0]
-    if any(_is_stuck(window, name) for name in model.channels):
+    if any(_is_stuck(window, name) for name in model.measured):
         reasons.append("stuck_value")
     if not synchronised:
         reasons.append("clock_unsynchronised")
@@ -44,12 +55,17 @@ def assess(window: Window, model: Model | None, synchronised: bool, coverage: fl
 
 
 def _missing(window: Window, model: Model | None, coverage: float) -> tuple[str, ...]:
-    needed = tuple(window.channels) if model is None else (*model.channels, model.auxiliary)
+    needed = tuple(window.channels) if model is None else (*model.measured, model.auxiliary)
     minutes = (window.channels[name].minutes if name in window.channels else 0 for name in needed)
     reasons = ["no_model"] if model is None else []
-    if min(minutes) < max(1.0, coverage * window.expected_minutes):
+    if min(minutes) < enough_minutes(window.expected_minutes, coverage):
         reasons.append("insufficient_coverage")
     return tuple(reasons)
+
+
+def enough_minutes(expected: int, coverage: float) -> float:
+    """How many minutes make a mean that can be used."""
+    return max(1.0, coverage * expected)
 
 
 def _is_stuck(window: Window, name: str) -> bool:

@@ -30,6 +30,7 @@ class Averages:
     columns: tuple[str, ...]
     starts_ms: list[int]
     table: Array  # (windows, columns)
+    temperatures: Mapping[int, float]  # of every window that has one, by its start
     dropped: Mapping[str, int]  # reason -> windows, each counted under its first fault
     notes: tuple[str, ...]
 
@@ -57,7 +58,7 @@ def average(recording: Recording, reference: Stamp | None = "auto") -> Averages:
     starts, dropped = _complete(seen.union(*means.values()), columns, means)
     rows = [[means[column][start] for column in columns] for start in starts]
     table = np.array(rows, dtype=float).reshape(len(starts), len(columns))
-    return Averages(columns, starts, table, dropped, _notes(recording.name, every))
+    return Averages(columns, starts, table, means[TEMPERATURE], dropped, _notes(recording.name, every))
 
 
 def cadence_minutes(series: Series) -> int:

@@ -1,7 +1,7 @@
 """The straight line from a train set to a model: tune, fit, compress, and learn the interval."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from model_export.tune import tune
 
 Progress = Callable[[int, int], None]
 
+# How long the temperature is remembered that it is compared with; docs/evaluation.md tells how it was chosen.
+WARMING = {"warming_1h": 3_600_000, "warming_4h": 14_400_000}
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -29,11 +32,12 @@ class Recipe:
     seed: int = 0
     level: float = LEVEL
     gas: str = "CO"
+    warming: Mapping[str, int] = field(default_factory=lambda: WARMING)  # see Dataset.warmed
 
 
 def paper(recipe: Recipe) -> Recipe:
-    """The same with the paper's kernel, which shrinks towards zero, and the paper's compression."""
-    return replace(recipe, trend=0.0, method="paper")
+    """The same with the paper's inputs, its kernel, which shrinks towards zero, and its compression."""
+    return replace(recipe, trend=0.0, method="paper", warming={})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,7 @@ def _model(fitted: Fitted, small: Compressed, train: Dataset, gas: str) -> Model
         coefficients=small.coefficients,
         trend=small.trend,
         hold=fitted.hold,
+        warming=train.warming,
         domain={
             name: (float(values.min()), float(values.max()))
             for name, values in zip(names, columns, strict=True)

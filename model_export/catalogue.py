@@ -76,6 +76,10 @@ class Member:
     train: Dataset
     test: Dataset
 
+    def warmed(self, memories_ms: Mapping[str, int]) -> "Member":
+        """The same with the channels that are not measured."""
+        return replace(self, train=self.train.warmed(memories_ms), test=self.test.warmed(memories_ms))
+
     def comparable(self, other: "Member") -> bool:
         """Whether a model of one could be asked about the other: same gas, unit and channels."""
         mine, theirs = self.train, other.train

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version as installed
 from pathlib import Path
 from time import perf_counter
@@ -97,6 +98,7 @@ def fit(
     size: Size = "auto",
     kernel: Annotated[Kernel, typer.Option(help="Shape of the weights over temperature.")] = "matern32",
     paper: Annotated[bool, typer.Option("--paper", help="The paper's kernel and compression.")] = False,
+    warming: Annotated[bool, typer.Option(help="Compare the temperature with that of hours before.")] = True,
     report: Annotated[Path | None, typer.Option(help="Write a page with plots (HTML).")] = None,
     trials: Annotated[int, typer.Option(min=1, help="Trials of the search.")] = 60,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bundle.")] = 0,
@@ -119,6 +121,7 @@ def fit(
     recipe = calibrate.Recipe(
         kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas
     )
+    recipe = recipe if warming else replace(recipe, warming={})
     with bar("tuning") as progress:
         done = commands.fit(
             data,

@@ -127,12 +127,8 @@ def transfer(
     """One sensor's bundle for another that stood beside it; no reference is read."""
     require_places(bundle=out, inputs=(*source_data, *target_data))
     model = export.read(bundle)
-    there = load(
-        source_data, model.sensor, model.unit, source.layout, channels=model.channels, reference=None
-    )
-    here = load(
-        target_data, _checked(sensor), model.unit, source.layout, channels=model.channels, reference=None
-    )
+    there = _read(model, source_data, model.sensor, source.layout, None)
+    here = _read(model, target_data, _checked(sensor), source.layout, None)
     moved, learnt = transfers.transfer(model, there, here)
     written = export.write(_noted(moved, transferred_from=model.sensor), out, _probe(moved, here))
     figures = {
@@ -203,6 +199,7 @@ def inspect(bundle: Path, plot: Path | None = None) -> Done:
             "id": model.id,
             "bytes": bundle.stat().st_size,
             "channels": list(model.channels),
+            "warming": {name: memory_ms / 1000 for name, memory_ms in model.warming.items()},
             "kernel": model.kernel,
             "length_scale": model.length_scale,
             "support": len(model.support),
@@ -251,10 +248,16 @@ def _require_words(**options: str) -> None:
 
 
 def _beside(model: Model, data: Sequence[Path], source: Source) -> Dataset:
-    """The recording in the model's own words."""
-    return load(
-        data, model.sensor, model.unit, source.layout, channels=model.channels, reference=source.reference
-    )
+    """The recording of the model's sensor in the model's own words."""
+    return _read(model, data, model.sensor, source.layout, source.reference)
+
+
+def _read(
+    model: Model, data: Sequence[Path], sensor: str, layout: Layout, reference: Stamp | None
+) -> Dataset:
+    """A recording with all channels of the model, measured or not."""
+    dataset = load(data, sensor, model.unit, layout, channels=model.measured, reference=reference)
+    return dataset.warmed(model.warming)
 
 
 def _words(model: Model, dataset: Dataset) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from edge_agent.errors import BadRecording
 from edge_agent.kernel import Array
 from model_export.averaging import Stamp, average
 from model_export.tables import REFERENCE, TEMPERATURE, Layout, Recording, read
+from model_export.warmings import warmings
 
 MIN_WINDOWS = 50
 
@@ -27,6 +28,8 @@ class Dataset:
     inputs: Array  # (n, d)
     auxiliary: Array  # (n,)
     target: Array  # (n,), NaN throughout where no reference was asked for
+    temperatures: Mapping[int, float] = field(default_factory=dict)  # of all windows, also of those left out
+    warming: Mapping[str, int] = field(default_factory=dict)  # channels that are not measured: memory in ms
     dropped_rows: Mapping[str, int] = field(default_factory=dict)
     dropped_windows: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -42,6 +45,19 @@ class Dataset:
             inputs=self.inputs[index],
             auxiliary=self.auxiliary[index],
             target=self.target[index],
+        )
+
+    def warmed(self, memories_ms: Mapping[str, int]) -> "Dataset":
+        """The same with a channel more for each memory: how much warmer it is than it was, see warming."""
+        if dict(memories_ms) == dict(self.warming):
+            return self
+        own = dict(zip(self.start_ms.tolist(), self.auxiliary.tolist(), strict=True))
+        columns = warmings(own, {**self.temperatures, **own}, memories_ms.values())
+        return replace(
+            self,
+            channels=(*self.channels, *memories_ms),
+            inputs=np.column_stack([self.inputs, columns]),
+            warming=dict(memories_ms),
         )
 
 
@@ -73,6 +89,7 @@ def windows(recording: Recording, unit: str, reference: Stamp | None = "auto") -
         inputs=table[:, :d],
         auxiliary=table[:, d],
         target=table[:, d + 1] if REFERENCE in averages.columns else np.full(n, np.nan),
+        temperatures=averages.temperatures,
         dropped_rows=recording.dropped,
         dropped_windows=averages.dropped,
         notes=(*recording.notes, *averages.notes),

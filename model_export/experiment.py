@@ -110,12 +110,14 @@ def fit_one(members: Sequence[Member], settings: Settings, ledger: Ledger, task:
     started = perf_counter()
     learnt = METHODS[task.method](source.train, settings.trials, settings.seed)
     seconds = perf_counter() - started
-    own = same_sensor(learnt.predict, source, members)
+    seen = [member.warmed(learnt.warming) for member in members]
+    source = source.warmed(learnt.warming)
+    own = same_sensor(learnt.predict, source, seen)
     fit = {
         "parameters": learnt.parameters,
         "details": learnt.details,
         "seconds": seconds,
-        "rows": list(rows(learnt.predict, source, members, own)),
+        "rows": list(rows(learnt.predict, source, seen, own)),
         "own": {
             dataset: {
                 "estimate": np.round(judged.estimate, 6).tolist(),

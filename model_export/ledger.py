@@ -98,6 +98,7 @@ def digest(member: Member) -> str:
     for part in (member.train, member.test):
         for values in (part.start_ms, part.inputs, part.auxiliary, part.target):
             data.update(values.tobytes())
+    data.update(repr(sorted(member.train.temperatures.items())).encode())
     return data.hexdigest()[:16]
 
 

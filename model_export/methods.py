@@ -15,7 +15,7 @@ from model_export.compress import Method, curve
 from model_export.dataset import Dataset
 from model_export.respire import Fitted
 
-Estimator = Callable[[Array, Array], Array]  # raw channels (n, d), temperatures (n,) -> estimates (n,)
+Estimator = Callable[[Array, Array], Array]  # channels (n, d), temperatures (n,) -> estimates (n,)
 
 RESPIRE, RESPIRE_PAPER = "RESPIRE", "RESPIRE-paper"
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -24,11 +24,15 @@ TEMPERATURES = 81  # samples of the weight curves
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """One method's answer to one train part; `details` are what only some methods have."""
+    """One method's answer to one train part; `details` are what only some methods have.
+
+    It is asked about a recording that it sees with `warming`, see Dataset.warmed.
+    """
 
     predict: Estimator
     parameters: Mapping[str, Any]
     details: Mapping[str, Any] = field(default_factory=dict)
+    warming: Mapping[str, int] = field(default_factory=dict)
 
 
 Learner = Callable[[Dataset, int, int], Learnt]  # train part, trials, seed
@@ -47,6 +51,7 @@ def _baseline(train: Dataset, trials: int, seed: int, *, name: str) -> Learnt:
 def _respire(train: Dataset, trials: int, seed: int, *, variant: Callable[[Recipe], Recipe]) -> Learnt:
     """The model as the edge would serve it, compressed."""
     recipe = variant(Recipe(trials=trials, seed=seed))
+    train = train.warmed(recipe.warming)
     calibration = learn(train, tuned(train, recipe), recipe)
     fitted = calibration.fitted
     details = {
@@ -55,7 +60,7 @@ def _respire(train: Dataset, trials: int, seed: int, *, variant: Callable[[Recip
         "weights": _weights(fitted, train),
         "sizes": _sizes(fitted, train, recipe.method),
     }
-    return Learnt(calibration.model.predict, asdict(fitted.hyper), details)
+    return Learnt(calibration.model.predict, asdict(fitted.hyper), details, recipe.warming)
 
 
 METHODS: Mapping[str, Learner] = {
@@ -92,7 +97,11 @@ def chosen(names: Sequence[str]) -> tuple[str, ...]:
 def _weights(fitted: Fitted, train: Dataset) -> dict[str, list[Any]]:
     """w1, …, wd and b over the temperatures that were seen."""
     temperatures = np.linspace(train.auxiliary.min(), train.auxiliary.max(), TEMPERATURES)
-    return {"temperature": temperatures.tolist(), "curves": fitted.weights(temperatures).T.tolist()}
+    return {
+        "temperature": temperatures.tolist(),
+        "channels": list(train.channels),
+        "curves": fitted.weights(temperatures).T.tolist(),
+    }
 
 
 def _sizes(fitted: Fitted, train: Dataset, method: Method) -> list[dict[str, float]]:

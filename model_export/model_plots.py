@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from model_export.plots import BLUE, GREEN, INK, ORANGE, STYLE, VERMILLION, blank, legend_below, single
 
-Curves = Mapping[str, Sequence[Any]]  # temperature, and curves: w1, …, wd, b
+Curves = Mapping[str, Sequence[Any]]  # temperature, channels, and curves: w1, …, wd, b
 
 
 @rc_context(STYLE)
@@ -26,7 +26,8 @@ def weight_curves(models: Mapping[str, Curves], unit: str, title: str) -> Figure
             bias = row == len(curves["curves"]) - 1
             panels[row, column].plot(curves["temperature"], curve, color=INK if bias else colours[row % 4])
             if column == 0:
-                label = f"bias\n({unit})" if bias else f"weight of op{row + 1}\n({unit} per unit)"
+                channel = "" if bias else curves["channels"][row]
+                label = f"bias\n({unit})" if bias else f"weight of {channel}\n({unit} per unit)"
                 panels[row, column].set_ylabel(label, fontsize=8)
         panels[-1, column].set_xlabel("temperature (°C)")
     figure.align_ylabels()

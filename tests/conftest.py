@@ -45,6 +45,20 @@ def make_model(sensor: str = "5A2D", support: int = 32, seed: int = 0, **changes
     return Model(**{**fields, **changes})  # type: ignore[arg-type]
 
 
+def make_warming_model(sensor: str = "5A2D", seed: int = 0, **changes: object) -> Model:
+    """The same with two channels that are not measured."""
+    rng, sound = np.random.default_rng(seed), make_model(sensor, seed=seed)
+    fields: dict[str, object] = {
+        "channels": (*sound.channels, "warming_1h", "warming_4h"),
+        "warming": {"warming_1h": 3_600_000, "warming_4h": 14_400_000},
+        "channel_scales": (*sound.channel_scales, Scale(0.1, 0.8), Scale(0.2, 2.1)),
+        "coefficients": rng.normal(size=(5, 32)) / 10,
+        "trend": np.array([[1.2, 0.1], [-0.7, 0.05], [-0.2, 0.01], [0.1, 0.0], [0.02, 0.01]]),
+        "domain": {**sound.domain, "warming_1h": (-5.0, 5.0), "warming_4h": (-9.0, 9.0)},
+    }
+    return make_model(sensor, seed=seed, **{**fields, **changes})
+
+
 @pytest.fixture
 def model() -> Model:
     """A sound model of sensor 5A2D."""

@@ -19,7 +19,7 @@ from edge_agent.pipeline import Pipeline
 from edge_agent.shelf import Shelf
 from edge_agent.windows import Windows
 from tests.broker import AgentProcess, Broker, client, wait_until
-from tests.conftest import make_model
+from tests.conftest import make_model, make_warming_model
 
 SENSORS = ("1FEA", "5092", "5A2D", "5CB6", "B5FF", "D3EB")
 START_MS = 1_706_778_000_000  # a multiple of 900 s
@@ -88,7 +88,8 @@ def bundles(tmp_path: Path) -> Path:
     directory = tmp_path / "bundles"
     directory.mkdir()
     for seed, sensor in enumerate(SENSORS):
-        (directory / f"{sensor}.bundle").write_bytes(bundle.encode(make_model(sensor, seed=seed)))
+        make = make_warming_model if seed % 2 else make_model
+        (directory / f"{sensor}.bundle").write_bytes(bundle.encode(make(sensor, seed=seed)))
     return directory
 
 

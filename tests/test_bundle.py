@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from edge_agent import bundle
 from edge_agent.errors import BadBundle
 from edge_agent.model import Model
-from tests.conftest import make_model
+from tests.conftest import make_model, make_warming_model
 from tests.test_model import variants
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -48,6 +48,16 @@ def test_a_round_trip_keeps_every_field(model: Model) -> None:
         if field.name != "id":
             np.testing.assert_equal(getattr(again, field.name), getattr(model, field.name))
     assert again.id.startswith("sha256:")
+
+
+def test_a_round_trip_keeps_channels_that_are_not_measured() -> None:
+    """They are what format 2 is for; a reader of format 1 would wait for them for ever."""
+    model = make_warming_model()
+    data = bundle.encode(model)
+    assert [msgpack.unpackb(each)["format"] for each in (data, bundle.encode(make_model()))] == [2, 1]
+    again = bundle.decode(data)
+    assert again.warming == {"warming_1h": 3_600_000, "warming_4h": 14_400_000}
+    assert again.measured == ("op1", "op2")
 
 
 def test_a_bundle_of_32_support_vectors_is_tiny(model: Model) -> None:
@@ -93,7 +103,7 @@ junk = st.recursive(
 )
 
 
-@given(key=st.sampled_from(sorted({*body_of(make_model()), "hold"})), value=junk)
+@given(key=st.sampled_from(sorted({*body_of(make_model()), "hold", "warming"})), value=junk)
 def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, value: object) -> None:
     """A right checksum proves nothing about the content: any field may hold anything."""
     body = {**body_of(make_model()), key: value}
@@ -111,7 +121,7 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
         (b"PK\x03\x04", "x.bundle: expected a msgpack map, the file is cut or not a bundle; copy it again"),
         (
             sealed(body_of(make_model()), format=3),
-            "x.bundle: format 3, this version reads 1; export again with a matching model-export",
+            "x.bundle: format 3, this version reads 1-2; export again with a matching model-export",
         ),
         (
             sealed(body_of(make_model()), sha256=b"0" * 32),
@@ -132,6 +142,16 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
         (
             sealed({**body_of(make_model()), "hold": [40.0, 8.0]}),
             "x.bundle: expected a complete model, got a range from 40 to 8; export it again",
+        ),
+        (
+            sealed({**body_of(make_model()), "warming": {"op3": 7200.0}}),
+            "x.bundle: expected a complete model, got warming op3: expected some of the channels; "
+            "export it again",
+        ),
+        (
+            sealed({**body_of(make_model()), "warming": {"op2": 1e9}}),
+            "x.bundle: expected a complete model, got a memory of 1000000000.0 where up to 86400 "
+            "seconds belong; export it again",
         ),
         (b"\x00" * 2_000_000, "x.bundle: expected at most 1048576 bytes, got 2000000; is this a bundle?"),
     ],

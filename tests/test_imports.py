@@ -14,9 +14,10 @@ PURE = {
     "kernel": set(),
     "model": {"kernel"},
     "quality": {"windows", "model"},
-    "bundle": {"kernel", "model", "errors"},
+    "warming": set(),
+    "bundle": {"kernel", "model", "errors", "warming"},
     "card": {"model"},
-    "pipeline": {"messages", "windows", "model", "quality"},
+    "pipeline": {"messages", "windows", "model", "quality", "warming"},
 }
 PURE_THIRD_PARTY = {
     "messages": {"msgpack"},
@@ -37,7 +38,7 @@ OUTSIDE_WORLD = {
     "subprocess",
     "random",
 }
-SHARED_WITH_TRAINER = {"errors", "messages", "windows", "kernel", "model", "bundle"}
+SHARED_WITH_TRAINER = {"errors", "messages", "windows", "kernel", "model", "bundle", "warming"}
 
 
 def imports(path: Path) -> set[str]:

@@ -101,9 +101,10 @@ def test_fit_is_repeatable(inside: Path) -> None:
 
 
 def test_evaluate_agrees_with_fit(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The last 20 % by hand give the figures that fit reported."""
+    """The last 20 % by hand give the figures that fit reported, where it does not look back before them."""
     saved(tidy(windows=400)[320 * 15 :], inside / "tail.csv")
-    fitted, _ = run("fit january.csv february.csv --sensor 5A2D --out new.bundle --trials 4", capsys)
+    fit = "fit january.csv february.csv --sensor 5A2D --out new.bundle --trials 4 --no-warming"
+    fitted, _ = run(fit, capsys)
     judged, _ = run("evaluate new.bundle tail.csv", capsys)
     assert {"n", "r2", "rmse", "mae", "bias", "coverage"} <= set(judged)
     pairs = {"n": "n_test", "r2": "r2_test", "rmse": "rmse_test", "mae": "mae_test", "coverage": "coverage"}
@@ -168,10 +169,12 @@ def test_inspect_shows_the_model(inside: Path, capsys: pytest.CaptureFixture[str
     """Weights over temperature, the training domain and where it came from."""
     shown, _ = run("inspect 5A2D.bundle --plot weights.png", capsys)
     model = export.read(Path("5A2D.bundle"))
-    assert (model.id, ["op1", "op2"]) == (shown["id"], shown["channels"])
+    channels = ["op1", "op2", "warming_1h", "warming_4h"]
+    assert (model.id, channels) == (shown["id"], shown["channels"])
+    assert shown["warming"] == {"warming_1h": 3600, "warming_4h": 14400}
     first = shown["weights"][0]
     expected = model.weights([first["temperature"]])[0]
-    np.testing.assert_allclose([first["op1"], first["op2"], first["bias"]], expected, rtol=1e-3)
+    np.testing.assert_allclose([first[name] for name in (*channels, "bias")], expected, rtol=1e-3)
     assert shown["provenance"]["dataset"] == "january.csv and 1 more"
     assert Path("weights.png").read_bytes().startswith(b"\x89PNG")
 
@@ -454,4 +457,4 @@ def test_one_channel_is_enough(inside: Path, capsys: pytest.CaptureFixture[str])
         "fit single.csv --sensor 5A2D --trials 2 --out single.bundle --report single.html", capsys
     )
     judged, _ = run("evaluate single.bundle single.csv", capsys)
-    assert (fitted["channels"], judged["n"]) == (["op1"], 200)
+    assert (fitted["channels"], judged["n"]) == (["op1", "warming_1h", "warming_4h"], 200)

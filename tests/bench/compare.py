@@ -6,7 +6,7 @@ recording, of another sensor and of another season.
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -21,11 +21,12 @@ from sklearn.preprocessing import StandardScaler
 
 from edge_agent.kernel import Array
 from model_export import adapt, transfer
-from model_export.calibrate import Recipe, learn, paper, tuned
+from model_export.calibrate import WARMING, Recipe, learn, paper, tuned
 from model_export.dataset import Dataset, load, split
 from model_export.metrics import r2
 from model_export.training import summary, train
 
+DEFAULT = "with trend and warming (default)"
 RIDGES = (0.1, 1.0, 10.0, 50.0, 100.0)  # the paper's search space for RR
 
 Estimator = Callable[[Array, Array], Array]  # raw channels (n, d), temperatures (n,) -> estimates (n,)
@@ -52,6 +53,7 @@ FAMILIES = (
 
 def respire(train: Dataset, recipe: Recipe) -> Estimator:
     """The model as the edge would serve it."""
+    train = train.warmed(recipe.warming)
     return learn(train, tuned(train, recipe), recipe).model.predict
 
 
@@ -64,7 +66,8 @@ def ridge(train: Dataset) -> Estimator:
 
 METHODS: dict[str, Learner] = {
     "paper's kernel": partial(respire, recipe=paper(Recipe())),
-    "with trend (default)": partial(respire, recipe=Recipe()),
+    "with trend": partial(respire, recipe=replace(Recipe(), warming={})),
+    DEFAULT: partial(respire, recipe=Recipe()),
     "ridge regression": ridge,
 }
 
@@ -77,6 +80,11 @@ class Part:
     train: Dataset
     test: Dataset
     estimators: dict[str, Estimator]
+
+    def seen_by(self, method: str) -> "Part":
+        """With the channels that only the default has."""
+        memories_ms = WARMING if method == DEFAULT else {}
+        return replace(self, train=self.train.warmed(memories_ms), test=self.test.warmed(memories_ms))
 
 
 def part(path: Path) -> Part:
@@ -100,6 +108,7 @@ def transferred(estimator: Estimator, source: Part, target: Part) -> Estimator:
 
 def columns(parts: Sequence[Part], method: str, same_days: bool) -> Iterable[list[tuple[float, float]]]:
     """Same recording; another; another behind a transfer."""
+    parts = [one.seen_by(method) for one in parts]
     yield [scores(one.estimators[method], one) for one in parts]
     pairs = list(permutations(parts, 2))
     yield [scores(source.estimators[method], target) for source, target in pairs]
