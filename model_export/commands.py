@@ -186,7 +186,7 @@ def inspect(bundle: Path, plot: Path | None = None) -> Done:
     require_places(plot=plot, inputs=[bundle])
     model = export.read(bundle)
     if plot:
-        title = f"{model.sensor}: how the calibration changes with temperature"
+        title = f"{model.sensor}: the weight of each input over temperature"
         save(plot, plots.png(plots.weights(model, title)))
     low, high = model.domain.get(model.auxiliary, (0.0, 40.0))
     temperatures = np.linspace(low, high, WEIGHT_SAMPLES)

@@ -48,16 +48,17 @@ class Dataset:
         )
 
     def warmed(self, memories_ms: Mapping[str, int]) -> "Dataset":
-        """The same with a channel more for each memory: how much warmer it is than it was, see warming."""
-        if dict(memories_ms) == dict(self.warming):
+        """The same with a channel for each memory: how much warmer it is than it was, see `warmings`."""
+        new = {name: memory_ms for name, memory_ms in memories_ms.items() if name not in self.warming}
+        if not new:
             return self
         own = dict(zip(self.start_ms.tolist(), self.auxiliary.tolist(), strict=True))
-        columns = warmings(own, {**self.temperatures, **own}, memories_ms.values())
+        columns = warmings(own, {**self.temperatures, **own}, new.values())
         return replace(
             self,
-            channels=(*self.channels, *memories_ms),
+            channels=(*self.channels, *new),
             inputs=np.column_stack([self.inputs, columns]),
-            warming=dict(memories_ms),
+            warming={**self.warming, **new},
         )
 
 

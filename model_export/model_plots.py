@@ -26,8 +26,7 @@ def weight_curves(models: Mapping[str, Curves], unit: str, title: str) -> Figure
             bias = row == len(curves["curves"]) - 1
             panels[row, column].plot(curves["temperature"], curve, color=INK if bias else colours[row % 4])
             if column == 0:
-                channel = "" if bias else curves["channels"][row]
-                label = f"bias\n({unit})" if bias else f"weight of {channel}\n({unit} per unit)"
+                label = f"bias\n({unit})" if bias else f"{curves['channels'][row]}\n({unit} per unit)"
                 panels[row, column].set_ylabel(label, fontsize=8)
         panels[-1, column].set_xlabel("temperature (°C)")
     figure.align_ylabels()

@@ -117,7 +117,7 @@ def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figur
 @rc_context(STYLE)
 def weights(model: Model, title: str) -> Figure:
     """w1, …, wd and b over temperature, above the training density; grey where there was no training."""
-    names = [*(f"weight of {channel}" for channel in model.channels), "bias"]
+    names = [*model.channels, "bias"]
     found = density(model)
     rows = len(names) + (found is not None)
     heights = [2.0] * len(names) + [1.0] * (found is not None)
@@ -128,7 +128,8 @@ def weights(model: Model, title: str) -> Figure:
     curves, colours = model.weights(grid), [BLUE, ORANGE, GREEN, VERMILLION]
     for row, (axes, name) in enumerate(zip(panels, names, strict=False)):
         axes.plot(grid, curves[:, row], color=INK if name == "bias" else colours[row % 4], lw=1.6)
-        axes.set_ylabel(f"{name}\n({model.unit}{'' if name == 'bias' else ' per unit'})")
+        per = "" if name == "bias" else " per °C" if name in model.warming else " per unit"
+        axes.set_ylabel(f"{name}\n({model.unit}{per})")
     if found is not None:
         edges, counts = found
         panels[-1].stairs(counts, edges, fill=True, color=GREY)
