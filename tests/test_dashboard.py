@@ -271,6 +271,20 @@ def test_inputs_weights_and_model_are_shown(page: Page, van: Van) -> None:
     assert page.complaints() == []
 
 
+def test_what_no_sensor_sends_has_no_minutes_to_miss(page: Page, van: Van) -> None:
+    """How much warmer it is than it was comes from the hours before, not from readings of this window."""
+    show(page, "5A2D")
+    start_s = newest_start(van, "5A2D")
+    sound = estimate("5A2D", start_s)
+    inputs, weights = {**sound["inputs"], "warming_1h": 0.42}, {**sound["weights"], "warming_1h": -0.01}
+    van.publish(estimate("5A2D", start_s, inputs=inputs, weights=weights))
+    page.wait_for_text("Warming (1 h)", ".terms")
+    page.wait_for_text("0.4 °C × −0.0100", ".terms")
+    page.wait_for_text("from the hours before", ".terms")
+    assert "0 of 15" not in page.evaluate("document.querySelector('.terms').innerText")
+    assert page.complaints() == []
+
+
 def test_any_gas_unit_and_size_are_shown_as_they_are(page: Page, van: Van) -> None:
     """Labels follow the newest estimate, small numbers keep their digits, and a level is not rounded up."""
     start = newest_start(van, "5A2D")

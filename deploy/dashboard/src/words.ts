@@ -31,8 +31,12 @@ const REASONS = new Map([
 
 const OUTSIDE = "_outside_training";
 
+/** How much warmer it is than it was, fading in so many hours: derived by the agent, not sent by a sensor. */
+const WARMING = /^warming_(\d+)h$/;
+
 export function channelName(channel: string): string {
-  return CHANNELS.get(channel) ?? channel;
+  const hours = WARMING.exec(channel)?.[1];
+  return hours === undefined ? (CHANNELS.get(channel) ?? channel) : `Warming (${hours} h)`;
 }
 
 /** Reasons in plain words, all channels outside training as one; an unknown code only loses its underscores. */
@@ -128,9 +132,9 @@ function fixed(value: number, decimals: number): string {
   return Math.abs(value) >= HUGE ? significant(value) : signed(value.toFixed(decimals));
 }
 
-/** A reading of a channel: the contract fixes degrees Celsius for temperature and leaves the electrodes open. */
+/** A reading of a channel: the contract fixes degrees Celsius for temperatures and leaves the electrodes open. */
 export function reading(value: number, channel: string): string {
-  return channel === "temperature" ? withUnit(fixed(value, 1), channel) : significant(value, 4);
+  return inCelsius(channel) ? withUnit(fixed(value, 1), channel) : significant(value, 4);
 }
 
 /** Three significant digits for weights and readings of any size. */
@@ -170,5 +174,9 @@ export function percent(fraction: number): string {
 }
 
 export function withUnit(words: string, channel: string): string {
-  return channel === "temperature" ? `${words} °C` : words;
+  return inCelsius(channel) ? `${words} °C` : words;
+}
+
+function inCelsius(channel: string): boolean {
+  return channel === "temperature" || WARMING.test(channel);
 }

@@ -49,7 +49,9 @@ function channelTerm(channel: string, estimate: Estimate, card: Card | null): HT
     {},
     h("b", {}, channelName(channel)),
     h("span", { class: "product" }, productInWords(channel, mean, weight, card)),
-    coverage(estimate.minutes[channel] ?? 0, estimate.expectedMinutes),
+    channel in estimate.minutes
+      ? coverage(estimate.minutes[channel]!, estimate.expectedMinutes)
+      : h("span", { class: "coverage" }, "from the hours before"),
     range(mean, card?.domain[channel] ?? null),
     h("span", { class: "adds" }, weight === null || mean === null ? "" : term(weight * mean, estimate.value)),
   );

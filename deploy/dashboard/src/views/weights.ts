@@ -79,7 +79,8 @@ function symbol(card: Card, name: string): (Node | string)[] {
 }
 
 function captionOf(card: Card, name: string, now: WeightCurve["now"]): (Node | string)[] {
-  const per = card.channels.includes(name) ? `${card.unit} per unit of ${channelName(name)}` : card.unit;
+  const unit = withUnit("", name).trim() || "unit";
+  const per = card.channels.includes(name) ? `${card.unit} per ${unit} of ${channelName(name)}` : card.unit;
   return [h("span", {}, ...symbol(card, name), h("small", {}, ` ${per}`)), h("b", {}, significant(now?.y))];
 }
 
