@@ -57,6 +57,7 @@ def tuned(train: Dataset, recipe: Recipe, progress: Progress | None = None) -> H
         train.target,
         kernel=recipe.kernel,
         trend=recipe.trend,
+        steady=len(train.warming),
         trials=recipe.trials,
         seed=recipe.seed,
         progress=progress,

@@ -13,7 +13,7 @@ import numpy as np
 from edge_agent.kernel import Array, gram
 from model_export.landmarks import CANDIDATES, at_float32, landmark_path
 from model_export.respire import Fitted, standardise
-from model_export.solver import regressors, trend_regressors
+from model_export.solver import moving, regressors, trend_estimate, with_steady
 
 Method = Literal["landmarks", "paper"]
 LOSS = 0.002  # of R², that an automatic size may cost on the training windows
@@ -148,10 +148,12 @@ def _landmarks(training: _Training, size: int | None) -> tuple[Callable[[int], C
     hyper, functions = training.fitted.hyper, training.fitted.functions
     kernel = (hyper.kernel, hyper.length_scale, hyper.ridge)
     count = size or CANDIDATES
-    path = landmark_path(*kernel, z=training.z, u=training.u, shape=functions.shape, size=count)
+    u = moving(training.u, hyper.steady)
+    path = landmark_path(*kernel, z=training.z, u=u, shape=functions.shape, size=count)
 
     def build(m: int) -> Compressed:
-        return Compressed(path.landmarks[:m], path.coefficients(m), functions.trend)
+        coefficients = with_steady(path.coefficients(m).T, hyper.steady).T
+        return Compressed(path.landmarks[:m], coefficients, functions.trend)
 
     return build, len(path.landmarks)
 
@@ -160,14 +162,15 @@ def _largest_beta(training: _Training, size: int | None) -> tuple[Callable[[int]
     """Compressions onto any number of windows of largest |β|, and the largest such number."""
     hyper, trend, beta = training.fitted.hyper, training.fitted.functions.trend, training.fitted.beta
     order = np.argsort(-np.abs(beta), kind="stable")[: size or PAPER_LIMIT]
-    support, u = at_float32(training.z[order]), training.u[order]
-    line = trend_regressors(training.z, training.u) @ trend.T.ravel()
+    support, u = at_float32(training.z[order]), moving(training.u, hyper.steady)
+    line = trend_estimate(training.z, training.u, trend)
     target = training.estimate + hyper.ridge * beta - line
-    columns = gram(hyper.kernel, hyper.length_scale, training.z, support) * (training.u @ u.T)
+    columns = gram(hyper.kernel, hyper.length_scale, training.z, support) * (u @ u[order].T)
 
     def build(m: int) -> Compressed:
         refit = np.linalg.lstsq(columns[:, :m], target, rcond=RCOND)[0]
-        return Compressed(support[:m], (u[:m] * refit[:, None]).T, trend)
+        coefficients = with_steady(u[order[:m]] * refit[:, None], hyper.steady).T
+        return Compressed(support[:m], coefficients, trend)
 
     return build, len(order)
 

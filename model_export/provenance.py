@@ -52,6 +52,7 @@ def hyperparameters(model: Model) -> Hyperparameters:
             ridge=float(known["lambda"]),
             alpha=float(known["alpha"]),
             eta=float(known["eta"]),
+            steady=len(model.warming),
         )
     except (KeyError, ValueError) as error:
         raise BadBundle(

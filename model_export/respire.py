@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from edge_agent.kernel import KERNELS, Array
 from edge_agent.model import Scale
 from model_export.robust import apis
-from model_export.solver import Ridge, Weights, functions, regressors
+from model_export.solver import Ridge, Weights, functions, moving, regressors
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,15 @@ class Hyperparameters:
     ridge: float = 1.0  # the paper's λ
     alpha: float = 0.05  # proportion of outliers
     eta: float = 1.0  # correction rate
+    steady: int = 0  # how many of the last channels have one weight at all temperatures
 
     def __post_init__(self) -> None:
         if self.kernel not in KERNELS:
             raise ValueError(f"kernel: expected one of {', '.join(KERNELS)}, got {self.kernel!r}")
         if not (self.length_scale > 0.0 and self.ridge > 0.0 and self.trend >= 0.0):
             raise ValueError(f"length_scale and ridge must be positive, trend not negative, got {self}")
+        if self.steady < 0 or (self.steady and not self.trend):
+            raise ValueError(f"steady weights need a trend, got {self}")
         if not (0.0 <= self.alpha < 1.0 and 0.0 <= self.eta <= 1.0):
             raise ValueError(f"alpha must lie in [0, 1) and eta in [0, 1], got {self}")
 
@@ -116,8 +119,8 @@ def fit(inputs: Any, auxiliary: Any, target: Any, hyper: Hyperparameters) -> Fit
     """The calibration of raw channels (n, d) at temperatures (n,) against the reference (n,)."""
     data = standardised(inputs, auxiliary, target)
     u = regressors(data.x)
-    shape = functions(hyper.kernel, hyper.length_scale, data.z, u)
-    ridge = Ridge(shape, data.z, u, hyper.ridge, hyper.trend)
+    shape = functions(hyper.kernel, hyper.length_scale, data.z, moving(u, hyper.steady))
+    ridge = Ridge(shape, data.z, u, hyper.ridge, hyper.trend, hyper.steady)
     robust = apis(ridge, data.y, hyper.alpha, hyper.eta)
     return Fitted(
         hyper,

@@ -2,6 +2,7 @@
 
 G holds the kernel `trend·(1 + zz′) + shape`. The shape part is solved by `markov` or `lowrank`; the trend
 part adds 2(d + 1) plain regressors (1, z)⊗(x, 1) of prior variance `trend`, eliminated exactly however large.
+The last `steady` channels have one weight at all temperatures: for them G is `trend` alone.
 """
 
 from collections.abc import Callable
@@ -37,9 +38,29 @@ def regressors(inputs: Array) -> Array:
     return np.column_stack([inputs, np.ones(len(inputs))])
 
 
-def trend_regressors(z: Array, u: Array) -> Array:
-    """u and z·u side by side, (n, 2(d + 1))."""
-    return np.asfortranarray(np.concatenate([u, z[:, None] * u], axis=1))  # columns contiguous: twice as fast
+def moving(u: Array, steady: int) -> Array:
+    """The regressors whose weights are functions of z: all but the last `steady` channels, (n, d + 1 - s)."""
+    return np.delete(u, np.s_[u.shape[1] - 1 - steady : -1], axis=1) if steady else u
+
+
+def with_steady(values: Array, steady: int) -> Array:
+    """What is known of the moving weights in the last axis, and zeros for the steady ones; the bias last.
+
+    >>> with_steady(np.array([1.0, 2.0, 3.0]), steady=2).tolist()
+    [1.0, 2.0, 0.0, 0.0, 3.0]
+    """
+    return np.insert(values, np.full(steady, values.shape[-1] - 1), 0.0, axis=-1) if steady else values
+
+
+def trend_regressors(z: Array, u: Array, steady: int = 0) -> Array:
+    """u, and z·u of what moves, side by side, (n, 2(d + 1) - s)."""
+    both = np.concatenate([u, z[:, None] * moving(u, steady)], axis=1)
+    return np.asfortranarray(both)  # columns contiguous: twice as fast
+
+
+def trend_estimate(z: Array, u: Array, trend: Array) -> Array:
+    """What the trend part (d + 1, 2) alone gives, (n,)."""
+    return np.asarray(u @ trend[:, 0] + z * (u @ trend[:, 1]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,14 +70,16 @@ class Weights:
     functions: Functions
     state: Array
     trend: Array  # (d + 1, 2)
+    steady: int = 0
 
     def shape(self, z: Array) -> Array:
-        """The shape part alone, (n, d + 1)."""
+        """The shape part of what moves, (n, d + 1 - s)."""
         return self.functions.at(self.state, z)
 
     def at(self, z: Array) -> Array:
         """(n, d + 1), the bias last."""
-        return np.asarray(self.shape(z) + self.trend[:, 0] + z[:, None] * self.trend[:, 1])
+        shape = with_steady(self.shape(z), self.steady)
+        return np.asarray(shape + self.trend[:, 0] + z[:, None] * self.trend[:, 1])
 
 
 class Ridge:
@@ -67,9 +90,13 @@ class Ridge:
     solution with J and one product with H.
     """
 
-    def __init__(self, shape: Functions, z: Array, u: Array, ridge: float, trend: float) -> None:
+    def __init__(
+        self, shape: Functions, z: Array, u: Array, ridge: float, trend: float, steady: int = 0
+    ) -> None:
+        """`shape` is seen through what moves of u (n, d + 1)."""
         self._shape, self._solve = shape, shape.factor(ridge)
-        self._B = trend_regressors(z, u)
+        self._functions, self._steady = u.shape[1], steady
+        self._B = trend_regressors(z, u, steady)
         self._HB = shape.adjoint(self._B)
         self._JHB = self._solve(self._HB)
         BSB = self._B.T @ self._B - self._HB.T @ self._JHB  # times λ
@@ -88,4 +115,6 @@ class Ridge:
     def weights(self, target: Array) -> Weights:
         """The functions behind the fitted values, without the observations they were fitted to."""
         state, gamma = self._parts(target)
-        return Weights(self._shape.rows(np.arange(0)), state, gamma.reshape(2, -1).T)
+        constants, slopes = gamma[: self._functions], with_steady(gamma[self._functions :], self._steady)
+        trend = np.column_stack([constants, slopes])
+        return Weights(self._shape.rows(np.arange(0)), state, trend, self._steady)

@@ -1,7 +1,7 @@
 """Choosing the hyperparameters by 3-fold cross-validation, over the search space of the paper's appendix."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from edge_agent.kernel import Array
 from model_export.distances import length_scale_quantile
 from model_export.respire import Hyperparameters, Standardised, held_range, standardised
 from model_export.robust import apis
-from model_export.solver import Functions, Ridge, functions, regressors, trend_regressors
+from model_export.solver import Functions, Ridge, functions, moving, regressors, trend_estimate
 
 __all__ = ["Tuned", "length_scale_quantile", "tune"]
 
@@ -42,7 +42,7 @@ class _Part:
     test: NDArray[np.intp]
     seen: Functions
     unseen: Functions
-    line: Array  # trend regressors of the stretch
+    z: Array  # of the stretch
 
 
 class CrossValidation:
@@ -52,8 +52,11 @@ class CrossValidation:
     or η only repeat the alternation.
     """
 
-    def __init__(self, data: Standardised, kernel: str, trend: float, tests: list[NDArray[np.intp]]) -> None:
+    def __init__(
+        self, data: Standardised, kernel: str, trend: float, tests: list[NDArray[np.intp]], steady: int = 0
+    ) -> None:
         self._data, self._kernel, self._trend, self._tests = data, kernel, trend, tests
+        self._steady = steady
         self._u = regressors(data.x)
         self._parts = lru_cache(16)(self._make_parts)
         self._folds = lru_cache(16)(self._make_folds)
@@ -68,7 +71,8 @@ class CrossValidation:
         y = self._data.y
         robust = apis(ridge, y[part.train], hyper.alpha, hyper.eta, tolerance=TOLERANCE, rounds=ROUNDS)
         weights = ridge.weights(robust.corrected)
-        estimate = part.unseen.apply(weights.state) + part.line @ weights.trend.T.ravel()
+        line = trend_estimate(part.z, self._u[part.test], weights.trend)
+        estimate = part.unseen.apply(weights.state) + line
         return np.asarray(y[part.test] - estimate)
 
     def _make_parts(self, length_scale: float) -> list[_Part]:
@@ -78,13 +82,15 @@ class CrossValidation:
         """What lies beyond the temperatures of the rest is estimated as a model of the rest would."""
         train = np.setdiff1d(np.arange(len(self._u)), test)
         z = np.clip(self._data.z, *held_range(self._data.z[train], self._trend))
-        shape = functions(self._kernel, length_scale, z, self._u)
-        line = trend_regressors(z[test], self._u[test])
-        return _Part(train, test, shape.rows(train), shape.rows(test), line)
+        shape = functions(self._kernel, length_scale, z, moving(self._u, self._steady))
+        return _Part(train, test, shape.rows(train), shape.rows(test), z[test])
 
     def _make_folds(self, length_scale: float, ridge: float) -> list[tuple[_Part, Ridge]]:
-        z, u, parts = self._data.z, self._u, self._parts(length_scale)
-        return [(part, Ridge(part.seen, z[part.train], u[part.train], ridge, self._trend)) for part in parts]
+        z, u = self._data.z, self._u
+        return [
+            (part, Ridge(part.seen, z[part.train], u[part.train], ridge, self._trend, self._steady))
+            for part in self._parts(length_scale)
+        ]
 
 
 def split(count: int, contiguous: bool, seed: int) -> list[NDArray[np.intp]]:
@@ -100,6 +106,7 @@ def tune(
     *,
     kernel: str = DEFAULTS.kernel,
     trend: float = DEFAULTS.trend,
+    steady: int = DEFAULTS.steady,
     trials: int = 60,
     seed: int = 0,
     contiguous: bool = True,
@@ -111,18 +118,18 @@ def tune(
     that random folds would test on what they have seen.
     """
     data = standardised(inputs, auxiliary, target)
-    validation = CrossValidation(data, kernel, trend, split(len(data.z), contiguous, seed))
+    validation = CrossValidation(data, kernel, trend, split(len(data.z), contiguous, seed), steady)
     length_scale = lru_cache(None)(lambda q: max(length_scale_quantile(data.z, q), SHORTEST))
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
     for done in range(trials):
         trial = study.ask()
-        hyper = _suggest(trial, kernel, trend, length_scale)
+        hyper = replace(_suggest(trial, kernel, trend, length_scale), steady=steady)
         study.tell(trial, validation.score(hyper))
         if progress:
             progress(done + 1, trials)
     best = _suggest(study.best_trial, kernel, trend, length_scale)
-    return Tuned(best, study.best_value, trials)
+    return Tuned(replace(best, steady=steady), study.best_value, trials)
 
 
 def _suggest(

@@ -8,14 +8,27 @@ from model_export.solver import regressors
 
 
 class DenseRidge:
-    """(F + λI)β = y with F = G∘(11ᵀ + Σ xᵢxᵢᵀ) written out: N² memory, N³ time."""
+    """(F + λI)β = y with F = G∘(11ᵀ + Σ xᵢxᵢᵀ) written out: N² memory, N³ time.
+
+    The last `steady` channels have `trend` in place of G.
+    """
 
     def __init__(
-        self, kernel: str, length_scale: float, inputs: Array, z: Array, *, ridge: float, trend: float = 0.0
+        self,
+        kernel: str,
+        length_scale: float,
+        inputs: Array,
+        z: Array,
+        *,
+        ridge: float,
+        trend: float = 0.0,
+        steady: int = 0,
     ) -> None:
         self._kernel = (kernel, length_scale)
-        self._u, self._z, self._trend = regressors(inputs), z, trend
+        d = inputs.shape[1] - steady
+        self._u, self._z, self._trend = regressors(inputs[:, :d]), z, trend
         self.F = gram(kernel, length_scale, z, z, trend) * (self._u @ self._u.T)
+        self.F += trend * inputs[:, d:] @ inputs[:, d:].T
         self._factor = cho_factor(self.F + ridge * np.eye(len(z)), lower=True)
 
     def dual(self, target: Array) -> Array:

@@ -152,3 +152,18 @@ def test_real_recordings_compress_as_promised(path: Path, trend: float) -> None:
     assert len(compressed.support) <= 0.05 * len(frame)
     assert r2(data[2], fitted.predict(*data[:2])) - r2(data[2], estimate) <= LOSS + 1e-6
     assert np.abs(estimate - written_out(fitted, compressed, *data[:2])).max() <= 1e-4 * data[2].std()
+
+
+@pytest.mark.parametrize("method", ["landmarks", "paper"])
+def test_steady_weights_are_kept_as_they_are(method: Method) -> None:
+    """They are one number each, so there is nothing to compress."""
+    inputs, auxiliary, target = recording()
+    extra = np.random.default_rng(1).normal(size=len(target))
+    inputs, target = np.column_stack([inputs, extra]), target + 0.3 * extra
+    fitted = fit(inputs, auxiliary, target, Hyperparameters(steady=1))
+    small = compress(fitted, inputs, auxiliary, target, method=method)
+    assert np.abs(small.coefficients[2]).max() == 0.0
+    assert small.trend[2, 1] == 0.0
+    model = served(fitted, small)
+    assert model.weights([24.0])[0][2] == pytest.approx(0.3, abs=0.02)
+    assert r2(target, model.predict(inputs, auxiliary)) > r2(target, fitted.predict(inputs, auxiliary)) - 0.01

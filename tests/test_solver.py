@@ -1,6 +1,6 @@
 """The fast regression steps against the slow, obvious one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from edge_agent.kernel import KERNELS, Array
 from model_export.robust import apis, hard_threshold
-from model_export.solver import Ridge, functions, regressors
+from model_export.solver import Ridge, functions, moving, regressors
 from tests.dense import DenseRidge
 
 CLOSE = 1e-5  # of the target's standard deviation
@@ -26,15 +26,16 @@ class Problem:
     x: Array
     z: Array
     y: Array
+    steady: int = 0
 
     def fast(self) -> Ridge:
         u = regressors(self.x)
-        shape = functions(self.kernel, self.length_scale, self.z, u)
-        return Ridge(shape, self.z, u, self.ridge, self.trend)
+        shape = functions(self.kernel, self.length_scale, self.z, moving(u, self.steady))
+        return Ridge(shape, self.z, u, self.ridge, self.trend, self.steady)
 
     def dense(self) -> DenseRidge:
         kernel = (self.kernel, self.length_scale)
-        return DenseRidge(*kernel, self.x, self.z, ridge=self.ridge, trend=self.trend)
+        return DenseRidge(*kernel, self.x, self.z, ridge=self.ridge, trend=self.trend, steady=self.steady)
 
 
 def temperatures(rng: np.random.Generator, count: int, kind: str) -> Array:
@@ -120,6 +121,24 @@ def test_fast_and_dense_apis_agree(
     actual, expected = (apis(step, y, len(bad) / count) for step in (problem.fast(), problem.dense()))
     np.testing.assert_array_equal(actual.outliers, expected.outliers)
     np.testing.assert_allclose(actual.fitted, expected.fitted, atol=CLOSE * y.std(), rtol=0)
+
+
+@given(problems(), st.integers(1, 2))
+def test_steady_weights_are_those_of_the_dense_solver_and_do_not_move(problem: Problem, steady: int) -> None:
+    """Beside channels whose weights are functions of temperature some have one number."""
+    extra = np.random.default_rng(steady).normal(size=(len(problem.z), steady))
+    trend = problem.trend or 1.0
+    beside = replace(problem, x=np.column_stack([problem.x, extra]), trend=trend, steady=steady)
+    scale = max(problem.y.std(), 0.1)
+    np.testing.assert_allclose(
+        beside.fast()(problem.y), beside.dense()(problem.y), atol=CLOSE * scale, rtol=0
+    )
+    weights = beside.fast().weights(problem.y).at(np.array([-1.0, 0.3, 2.0]))
+    d = problem.x.shape[1]
+    assert weights.shape == (3, d + steady + 1)
+    assert np.ptp(weights[:, d:-1], axis=0).max() == 0.0
+    fitted = np.einsum("nf,nf->n", regressors(beside.x), beside.fast().weights(problem.y).at(problem.z))
+    np.testing.assert_allclose(fitted, beside.dense()(problem.y), atol=1e-4 * scale, rtol=0)
 
 
 @given(problems())

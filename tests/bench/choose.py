@@ -6,6 +6,8 @@ a side to learn from and a side to judge on; everything else is as in `tests.ben
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import mean
 
@@ -13,8 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.kernel import Array
+from model_export.calibrate import Recipe, paper
 from model_export.dataset import Dataset, load, split
-from tests.bench.compare import FAMILIES, METHODS, Family, Part, columns
+from tests.bench.compare import FAMILIES, METHODS, RECIPES, Family, Part, columns, respire
+
+HOUR_MS = 3_600_000
+MEMORIES = ((1,), (2,), (0.5, 2), (0.5, 4), (1, 8))  # hours, beside the default's 1 and 4
+OTHERS = {
+    f"memories of {' and '.join(map(str, hours))} h": replace(
+        Recipe(), warming={f"warming_{each}h": round(each * HOUR_MS) for each in hours}
+    )
+    for hours in MEMORIES
+}
+KNOWN = {**RECIPES, **OTHERS}
+LEARNERS = {**METHODS, **{name: partial(respire, recipe=recipe) for name, recipe in OTHERS.items()}}
 
 LOWEST = -1.0  # R² is cut off here, so that one hopeless pair does not decide
 
@@ -49,7 +63,7 @@ def parts(trains: list[Dataset]) -> Iterator[list[Part]]:
             (train.part(s[name][0]), train.part(s[name][1])) for train, s in zip(trains, splits, strict=True)
         ]
         yield [
-            Part(learn.name, learn, judge, {method: learner(learn) for method, learner in METHODS.items()})
+            Part(learn.name, learn, judge, {method: learner(learn) for method, learner in LEARNERS.items()})
             for learn, judge in pairs
         ]
 
@@ -62,10 +76,11 @@ def scores(folder: Path, family: Family) -> dict[str, float]:
     return {
         method: mean(
             mean(max(pair[adapter], LOWEST) for way in column for pair in way)
-            for column in zip(*(columns(way, method, family.same_days) for way in ways), strict=True)
+            for column in zip(*(columns(way, method, recipe, family.same_days) for way in ways), strict=True)
             for adapter in (0, 1)
         )
-        for method in METHODS
+        for method in LEARNERS
+        for recipe in [KNOWN.get(method, paper(Recipe()))]
     }
 
 
@@ -77,7 +92,7 @@ def table(folder: Path) -> str:
         f"| method | {' | '.join(family.title for family in families)} | mean |",
         "|---|" + "--:|" * (len(families) + 1),
     ]
-    for method in METHODS:
+    for method in LEARNERS:
         row = [score[method] for score in found]
         lines.append(f"| {method} | {' | '.join(f'{value:.3f}' for value in [*row, mean(row)])} |")
     return "\n".join(lines)

@@ -21,12 +21,11 @@ from sklearn.preprocessing import StandardScaler
 
 from edge_agent.kernel import Array
 from model_export import adapt, transfer
-from model_export.calibrate import WARMING, Recipe, learn, paper, tuned
+from model_export.calibrate import Recipe, learn, paper, tuned
 from model_export.dataset import Dataset, load, split
 from model_export.metrics import r2
 from model_export.training import summary, train
 
-DEFAULT = "with trend and warming (default)"
 RIDGES = (0.1, 1.0, 10.0, 50.0, 100.0)  # the paper's search space for RR
 
 Estimator = Callable[[Array, Array], Array]  # raw channels (n, d), temperatures (n,) -> estimates (n,)
@@ -64,10 +63,13 @@ def ridge(train: Dataset) -> Estimator:
     return lambda inputs, auxiliary: model.predict(np.column_stack([inputs, auxiliary]))
 
 
+RECIPES = {
+    "paper's kernel": paper(Recipe()),
+    "with trend": replace(Recipe(), warming={}),
+    "with trend and warming (default)": Recipe(),
+}
 METHODS: dict[str, Learner] = {
-    "paper's kernel": partial(respire, recipe=paper(Recipe())),
-    "with trend": partial(respire, recipe=replace(Recipe(), warming={})),
-    DEFAULT: partial(respire, recipe=Recipe()),
+    **{name: partial(respire, recipe=recipe) for name, recipe in RECIPES.items()},
     "ridge regression": ridge,
 }
 
@@ -81,10 +83,10 @@ class Part:
     test: Dataset
     estimators: dict[str, Estimator]
 
-    def seen_by(self, method: str) -> "Part":
-        """With the channels that only the default has."""
-        memories_ms = WARMING if method == DEFAULT else {}
-        return replace(self, train=self.train.warmed(memories_ms), test=self.test.warmed(memories_ms))
+    def seen_with(self, recipe: Recipe) -> "Part":
+        """With the channels of a recipe that are not measured."""
+        train, test = self.train.warmed(recipe.warming), self.test.warmed(recipe.warming)
+        return replace(self, train=train, test=test)
 
 
 def part(path: Path) -> Part:
@@ -106,9 +108,11 @@ def transferred(estimator: Estimator, source: Part, target: Part) -> Estimator:
     return lambda inputs, auxiliary: estimator(transfer.apply(matrix, inputs), auxiliary)
 
 
-def columns(parts: Sequence[Part], method: str, same_days: bool) -> Iterable[list[tuple[float, float]]]:
+def columns(
+    parts: Sequence[Part], method: str, recipe: Recipe, same_days: bool
+) -> Iterable[list[tuple[float, float]]]:
     """Same recording; another; another behind a transfer."""
-    parts = [one.seen_by(method) for one in parts]
+    parts = [one.seen_with(recipe) for one in parts]
     yield [scores(one.estimators[method], one) for one in parts]
     pairs = list(permutations(parts, 2))
     yield [scores(source.estimators[method], target) for source, target in pairs]
@@ -146,7 +150,8 @@ def comparison(folder: Path) -> str:
     for family in FAMILIES:
         parts = [part(path) for path in sorted(folder.glob(family.pattern))]
         for method in METHODS:
-            row = cells(columns(parts, method, family.same_days))
+            recipe = RECIPES.get(method, paper(Recipe()))
+            row = cells(columns(parts, method, recipe, family.same_days))
             lines.append(f"| {family.title} | {method} | {' | '.join(row)} |")
     return "\n".join(lines)
 

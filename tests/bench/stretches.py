@@ -1,13 +1,14 @@
-"""Each fifth of every train part judged in turn: python -m tests.bench.stretches DIRECTORY OUT
+"""Each fifth of every train part judged in turn: python -m tests.bench.stretches DIRECTORY OUT [warmed]
 
 The last 20 % of a recording are one event, and sensors that stood side by side share it. Here every method
 learns from four fifths of a train part and is judged on the fifth, five times over, so that no single day
-decides. The test parts are cut off first and never looked at. Goes on where it ended.
+decides. The test parts are cut off first and never looked at. Goes on where it ended. With `warmed` the
+baselines, too, are told how much warmer it is than it was.
 """
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +17,9 @@ import pandas as pd
 
 from model_export.catalogue import Collection, Member, collect
 from model_export.experiment import Settings, evaluate
-from model_export.methods import METHODS
-from tests.bench.real import manifest, tell
+from model_export.leaderboard import rivals
+from model_export.methods import METHODS, RESPIRE
+from tests.bench.real import manifest, tell, warmed
 
 STRETCHES = 5
 
@@ -30,20 +32,23 @@ def stretch(member: Member, number: int) -> Member:
     return replace(member, train=member.train.part(rest), test=member.train.part(judged))
 
 
-def tables(collection: Collection, out: Path) -> Iterator[pd.DataFrame]:
+def tables(collection: Collection, out: Path, methods: Sequence[str]) -> Iterator[pd.DataFrame]:
     """The results of each stretch."""
     for number in range(STRETCHES):
         print(f"stretch {number + 1} of {STRETCHES}", file=sys.stderr)
         members = tuple(stretch(member, number) for member in collection.members)
         there = replace(collection, members=members)
-        found = evaluate(there, out / f"{number}", tuple(METHODS), Settings(), jobs=os.cpu_count() or 1)
+        found = evaluate(there, out / f"{number}", methods, Settings(), jobs=os.cpu_count() or 1)
         yield found.table.assign(target_dataset=found.table["target_dataset"] + f" {number}")
 
 
-def main(folder: Path, out: Path) -> None:
+def main(folder: Path, out: Path, fair: bool) -> None:
     """Run and print."""
-    tell(pd.concat(tables(collect(manifest(folder, out)), out), ignore_index=True))
+    found, methods = collect(manifest(folder, out)), list(METHODS)
+    if fair:
+        found, methods = warmed(found), rivals(methods, RESPIRE)
+    tell(pd.concat(tables(found, out, methods), ignore_index=True))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), fair=sys.argv[3:] == ["warmed"])
