@@ -3,35 +3,28 @@
 import os
 import signal
 import threading
-from contextlib import suppress
 from typing import Any
 
 from edge_agent.brokers import connections
 from edge_agent.chores import Chores
 from edge_agent.clock import Clock
 from edge_agent.commit import GroupCommit
-from edge_agent.errors import (
-    BadEstimate,
-    BadReading,
-    BadSettings,
-    JournalCorrupt,
-    JournalUnavailable,
-    JournalUnwritable,
-)
+from edge_agent.errors import BadReading, BadSettings, JournalCorrupt, JournalUnavailable, JournalUnwritable
 from edge_agent.held import Held
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
 from edge_agent.lock import only_agent
 from edge_agent.log import Limited, logger, window_fields
-from edge_agent.messages import Decoder, Reading, decode_estimate, format_time, topic_filter
+from edge_agent.messages import Decoder, Reading, format_time, topic_filter
 from edge_agent.mqtt import Connected, Connection, Disconnected, Event, Inbox, Message, Published
 from edge_agent.outlet import Outlet
 from edge_agent.pipeline import Pipeline
+from edge_agent.quality import enough_minutes
 from edge_agent.recovery import begin_anew, open_journal
 from edge_agent.settings import Settings
 from edge_agent.shelf import Shelf
 from edge_agent.timekeeper import Every, Timekeeper
-from edge_agent.warming import REACH_MS
+from edge_agent.warming import REACH_MS, TEMPERATURE
 from edge_agent.windows import CLOSED_REMEMBERED, Outcome, Windows
 
 MOST_AT_ONCE = 500
@@ -55,7 +48,9 @@ class Agent:
         self._windows = _windows(settings)
         self._time = Timekeeper(clock, doubt_ms=self._windows.length_ms + self._windows.grace_ms)
         shelf = Shelf(settings.bundles)
-        self._pipeline = Pipeline(self._windows, shelf.models, settings.agent, settings.windows.coverage)
+        self._pipeline = Pipeline(
+            self._windows, shelf.models, settings.agent, settings.windows.coverage, self._recall
+        )
         topics = settings.topics
         decoder = Decoder(topics.readings, topics.channels, settings.limits.max_payload_bytes)
         self._intake = Intake(decoder, self._admits)
@@ -256,7 +251,6 @@ class Agent:
         for sensor, closed_until_ms in self._journal.closed_until().items():
             closed = self._journal.last_closed(sensor, CLOSED_REMEMBERED)
             self._windows.resume(sensor, closed_until_ms, closed)
-            self._look_back(sensor)
         for readings, traces in self._journal.rebuild():
             self._intake.remember(traces)
             for reading in readings:
@@ -270,11 +264,14 @@ class Agent:
         self._log.info("journal.opened", restored=restored, held=len(held), unstampable=lost)
         return held
 
-    def _look_back(self, sensor: str) -> None:
-        """What the sensor's next estimates compare with; a damaged record is one that is missing."""
-        for payload in self._journal.history(sensor, REACH_MS // self._windows.length_ms):
-            with suppress(BadEstimate):
-                self._pipeline.remember(decode_estimate(payload))
+    def _recall(self, sensor: str) -> list[tuple[int, float]]:
+        """The temperatures of the last day's windows, for a model that looks back."""
+        coverage, last = self._settings.windows.coverage, REACH_MS // self._windows.length_ms
+        return [
+            (each.start_ms, each.mean)
+            for each in self._journal.means(sensor, TEMPERATURE, last)
+            if each.minutes >= enough_minutes(each.expected, coverage)
+        ]
 
     def _handle_signals(self) -> None:
         threading.excepthook = self._on_thread_death

@@ -10,7 +10,7 @@ import numpy as np
 from edge_agent.errors import BadBundle
 from edge_agent.kernel import KERNELS, Array
 from edge_agent.model import Interval, Model, Scale
-from edge_agent.warming import REACH_MS
+from edge_agent.warming import PREFIX, REACH_MS, SHORTEST_MS, TEMPERATURE
 
 FORMATS = (1, 2)  # 2: some channels are not measured (`warming`)
 MAX_BYTES = 1_048_576
@@ -133,7 +133,7 @@ def _model(body: Mapping[str, Any], model_id: str) -> Model:
         transfer=_array(body["transfer"], rows - 1) if "transfer" in body else None,
         adapter=_pair(body["adapter"]),
         interval=_interval(body["interval"]) if "interval" in body else None,
-        warming={_text(channel): _memory_ms(seconds) for channel, seconds in body.get("warming", {}).items()},
+        warming=_warming(body),
         domain={_text(channel): _pair(between) for channel, between in body["domain"].items()},
         provenance={_text(key): value for key, value in body["provenance"].items() if _is_fact(value)},
         id=model_id,
@@ -173,9 +173,19 @@ def _positive(value: Any) -> float:
     return float(value)
 
 
+def _warming(body: Mapping[str, Any]) -> dict[str, int]:
+    warming = {_text(channel): _memory_ms(seconds) for channel, seconds in body.get("warming", {}).items()}
+    if not all(channel.startswith(PREFIX) for channel in warming):
+        raise ValueError(f"warming {', '.join(warming)}: expected names like {PREFIX}1h")
+    if warming and body["auxiliary"] != TEMPERATURE:
+        raise ValueError(f"warming of {body['auxiliary']!r:.40}")
+    return warming
+
+
 def _memory_ms(seconds: Any) -> int:
-    if not 1.0 <= float(seconds) * 1000 <= REACH_MS:
-        raise ValueError(f"a memory of {seconds!r:.40} where up to {REACH_MS // 1000} seconds belong")
+    if type(seconds) not in (int, float) or not SHORTEST_MS <= seconds * 1000 <= REACH_MS:
+        between = f"{SHORTEST_MS // 1000} to {REACH_MS // 1000} seconds"
+        raise ValueError(f"a memory of {seconds!r:.40} where {between} belong")
     return round(float(seconds) * 1000)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # pydantic takes 0.2 s that replay and inspect need not wait
 
 DONE, FAILED, CONFIGURATION = 0, 1, 78
 ANSWER_S = 5.0
+TRAINED_S = 900  # the windows that model-export learns from
 REPORTS_MISSED = 3  # after so many an agent is asked after
 
 
@@ -92,6 +93,10 @@ def check(options: argparse.Namespace) -> int:
             raise BadSettings(
                 f"topics.channels: expected {missing} for the bundle of {model.sensor}, got {named}"
             )
+    if settings.windows.length_s != TRAINED_S and any(model.warming for model in models.values()):
+        remarks.append(
+            f"windows of {settings.windows.length_s} s look back in other steps than those of training"
+        )
     if settings.state.exists() and not settings.state.is_dir():
         raise BadSettings(f"state: {settings.state}: expected a directory, got a file")
     _print_json(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgpack  # type: ignore[import-untyped]
 
 from edge_agent.errors import JournalCorrupt, JournalUnavailable, JournalUnwritable
-from edge_agent.messages import Estimate, Reading, encode_estimate
+from edge_agent.messages import LIMIT, Estimate, Reading, encode_estimate
 from edge_agent.strides import Strides, Window
 
 FILE = "journal.db"
@@ -51,6 +51,15 @@ class Outgoing(NamedTuple):
     sensor: str
     start_ms: int
     payload: bytes
+
+
+class Mean(NamedTuple):
+    """What an estimate says of one channel."""
+
+    start_ms: int
+    mean: float
+    minutes: int
+    expected: int
 
 
 Trace = tuple[int, str, str, float]  # mid, sensor, channel, value: see intake
@@ -194,6 +203,17 @@ class Journal:
         with _trouble(self.path):
             return [payload for (payload,) in self._db.execute(query, (sensor, last))][::-1]
 
+    def means(self, sensor: str, channel: str, last: int) -> list[Mean]:
+        """A channel in a sensor's last estimates, in the order they were made, without what is damaged."""
+        newest = "SELECT id, start_ms, CAST(payload AS TEXT) AS said FROM estimate WHERE sensor = ?"
+        query = f"""
+            SELECT start_ms, json_extract(said, ?), json_extract(said, ?), json_extract(said, ?)
+            FROM ({newest} ORDER BY id DESC LIMIT ?) WHERE json_valid(said) ORDER BY id"""  # noqa: S608
+        paths = f"$.inputs.{channel}", f"$.minutes.{channel}", "$.minutes.expected"
+        with _trouble(self.path):
+            rows = self._db.execute(query, (*paths, sensor, last)).fetchall()
+        return [Mean(*row) for row in rows if _are_numbers(row)]
+
     def last_closed(self, sensor: str, last: int) -> list[int]:
         """The starts of a sensor's last closed windows, in the order they were closed."""
         query = "SELECT start_ms FROM estimate WHERE sensor = ? ORDER BY id DESC LIMIT ?"
@@ -295,6 +315,11 @@ class Journal:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+
+
+def _are_numbers(row: tuple[object, ...]) -> bool:
+    """A bit that fell over in a payload may have made anything of one."""
+    return all(isinstance(each, int | float) and abs(each) < LIMIT for each in row)
 
 
 @contextmanager

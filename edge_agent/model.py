@@ -76,8 +76,8 @@ class Model:
             self._freeze("transfer", (d, d + 1))
         if len(self.channel_scales) != d or d == 0:
             raise ValueError(f"{d} channels need as many scales, got {len(self.channel_scales)}")
-        if strangers := {*self.warming} - {*self.channels}:
-            raise ValueError(f"warming {', '.join(sorted(strangers))}: expected some of the channels")
+        if self.channels != (*self.measured, *self.warming) or not self.measured:
+            raise ValueError(f"warming {', '.join(self.warming)}: expected the last channels, in their order")
         object.__setattr__(self, "warming", MappingProxyType(dict(self.warming)))
         object.__setattr__(self, "domain", MappingProxyType(dict(self.domain)))
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))

@@ -8,10 +8,8 @@ from math import isfinite
 from edge_agent.messages import Estimate, Reading
 from edge_agent.model import Model
 from edge_agent.quality import Flag, assess, enough_minutes
-from edge_agent.warming import Past
+from edge_agent.warming import Past, Recall, nothing
 from edge_agent.windows import Outcome, Window, Windows
-
-TEMPERATURE = "temperature"
 
 
 class Pipeline:
@@ -23,12 +21,13 @@ class Pipeline:
         models: dict[str, Model] | None = None,
         agent: str = "",
         coverage: float = 0.75,
+        recall: Recall = nothing,
     ) -> None:
         self.windows = windows
         self.models = models if models is not None else {}
         self.agent = agent
         self.coverage = coverage
-        self._past = Past(windows.length_ms)
+        self._past = Past(windows.length_ms, recall)
 
     def add(
         self, reading: Reading, now_ms: int, synchronised: bool = True, steady_ms: int | None = None
@@ -44,17 +43,6 @@ class Pipeline:
 
     def estimate(self, window: Window, synchronised: bool = True) -> Estimate:
         """One window, calibrated and judged."""
-        estimate = self._estimate(window, synchronised)
-        self.remember(estimate)
-        return estimate
-
-    def remember(self, estimate: Estimate) -> None:
-        """Note what later estimates of the sensor look back at; after a restart, those of the journal."""
-        minutes = estimate.minutes.get(TEMPERATURE, 0)
-        if minutes >= enough_minutes(estimate.minutes["expected"], self.coverage):
-            self._past.note(estimate.sensor, estimate.start_ms, estimate.inputs[TEMPERATURE])
-
-    def _estimate(self, window: Window, synchronised: bool) -> Estimate:
         model = self.models.get(window.sensor)
         warming = self._warming(window, model)
         verdict = assess(window, model, synchronised, self.coverage, warming)
@@ -75,11 +63,14 @@ class Pipeline:
         return estimate if verdict.flag is Flag.MISSING else _calibrate(estimate, model)
 
     def _warming(self, window: Window, model: Model | None) -> dict[str, float]:
-        """The model's inputs that are not measured."""
-        if model is None or model.auxiliary not in window.channels:
+        """The model's inputs that are not measured; what later windows look back at is remembered."""
+        heard = window.channels.get(model.auxiliary) if model and model.warming else None
+        if model is None or heard is None:
             return {}
-        temperature = window.channels[model.auxiliary].mean
-        return self._past.warmings(window.sensor, window.start_ms, temperature, model.warming)
+        warming = self._past.warmings(window.sensor, window.start_ms, heard.mean, model.warming)
+        if heard.minutes >= enough_minutes(window.expected_minutes, self.coverage):
+            self._past.note(window.sensor, window.start_ms, heard.mean)
+        return warming
 
     def replay(self, readings: Iterable[Reading]) -> Iterator[Estimate]:
         """Every estimate of one sensor's recording, by event time alone, with sequence numbers from 1."""

@@ -5,13 +5,18 @@ potentials at the same temperature mean less gas, or more, while it is getting w
 """
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from itertools import repeat
-from math import exp, fsum
+from math import exp, fsum, isnan, nan
 
+TEMPERATURE = "temperature"
+PREFIX = "warming_"  # of the names of such channels
 REACH_MS = 86_400_000  # how far back is looked at all
+SHORTEST_MS = 60_000  # memory
 DIGITS = 9  # of a temperature that is remembered: as many as are published, so that a journal gives it back
+
+Recall = Callable[[str], Iterable[tuple[int, float]]]  # sensor -> starts in ms and temperatures, oldest first
 
 
 @lru_cache
@@ -21,13 +26,20 @@ def weights(window_ms: int, memory_ms: int) -> tuple[float, ...]:
     >>> [round(weight, 3) for weight in weights(window_ms=21_600_000, memory_ms=21_600_000)]
     [0.644, 0.237, 0.087, 0.032]
     """
-    decayed = [exp(-(age + 1) * window_ms / memory_ms) for age in range(REACH_MS // window_ms)]
+    decayed = [exp(-older * window_ms / memory_ms) for older in range(REACH_MS // window_ms)]
     whole = fsum(decayed)
     return tuple(weight / whole for weight in decayed)
 
 
+def nothing(_: str) -> tuple[()]:
+    """What is recalled where there is nobody to ask."""
+    return ()
+
+
 class Past:
-    """The temperatures of every sensor over the last day; one that is missing is taken to be the next known.
+    """The temperatures of every sensor over the last day.
+
+    The first time a sensor is asked about, `recall` tells what was before, such as before a restart.
 
     >>> past = Past(window_ms=900_000)
     >>> past.note("5A2D", 0, 20.0)
@@ -35,38 +47,46 @@ class Past:
     3.0
     """
 
-    def __init__(self, window_ms: int) -> None:
+    def __init__(self, window_ms: int, recall: Recall = nothing) -> None:
         self._window_ms = window_ms
         self._count = REACH_MS // window_ms
+        self._recall = recall
         self._newest: dict[str, int] = {}  # the number of the newest window, counted from the epoch
-        self._temperatures: dict[str, array[float]] = {}  # by number modulo count
+        self._temperatures: dict[str, array[float]] = {}  # by number modulo count, NaN where there is none
 
     def note(self, sensor: str, start_ms: int, temperature: float) -> None:
         """Remember one window's mean."""
-        if not self._count:
-            return
-        number, known = start_ms // self._window_ms, round(temperature, DIGITS)
-        newest = self._newest.get(sensor)
-        if newest is None or abs(number - newest) >= self._count:  # also back from a stamp that was untrue
-            self._temperatures[sensor] = array("d", repeat(known, self._count))
-            self._newest[sensor] = number
-            return
-        held = self._temperatures[sensor]
-        for each in range(min(newest + 1, number), number + 1):
-            held[each % self._count] = known
+        held, number = self._held(sensor), start_ms // self._window_ms
+        newest = self._newest.get(sensor, number)
+        if abs(number - newest) >= self._count:  # a day later, or back from a stamp that was never true
+            held[:] = array("d", repeat(nan, self._count))
+            newest = number
+        for skipped in range(newest + 1, number):
+            held[skipped % self._count] = nan
+        if self._count:
+            held[number % self._count] = round(temperature, DIGITS)
         self._newest[sensor] = max(newest, number)
 
     def warming(self, sensor: str, start_ms: int, temperature: float, memory_ms: int) -> float:
-        """The temperature of a window minus that of the day before it, the last hours counting most."""
-        number, newest = start_ms // self._window_ms, self._newest.get(sensor)
-        if newest is None or abs(number - newest) > self._count:
-            return 0.0
-        held, warming = self._temperatures[sensor], 0.0
-        for age, weight in enumerate(weights(self._window_ms, memory_ms), 1):
-            before = number - age
-            if newest - self._count < before <= newest:
-                warming += weight * (temperature - held[before % self._count])
+        """The temperature of a window minus that of the day before it, the last hours counting most.
+
+        A temperature that is missing is taken to be the next one known, which may be this window's.
+        """
+        held, number = self._held(sensor), start_ms // self._window_ms
+        newest, then, warming = self._newest.get(sensor, number), temperature, 0.0
+        for before, weight in enumerate(weights(self._window_ms, memory_ms), 1):
+            place = number - before
+            if newest - self._count < place <= newest and not isnan(known := held[place % self._count]):
+                then = known
+            warming += weight * (temperature - then)
         return warming
+
+    def _held(self, sensor: str) -> "array[float]":
+        if sensor not in self._temperatures:
+            self._temperatures[sensor] = array("d", repeat(nan, self._count))
+            for start_ms, temperature in self._recall(sensor):
+                self.note(sensor, start_ms, temperature)
+        return self._temperatures[sensor]
 
     def warmings(
         self, sensor: str, start_ms: int, temperature: float, memories_ms: Mapping[str, int]

@@ -28,9 +28,9 @@ def train(
 ) -> Training:
     """Learn from the first windows, keep the last for the test, and write the bundle."""
     require_trainable(dataset)
+    require_trainable(split(dataset, test_share)[0])
     dataset = dataset.warmed(recipe.warming)
     part, _ = split(dataset, test_share)
-    require_trainable(part)
     return train_with(tuned(part, recipe, progress), dataset, recipe, path, test_share)
 
 

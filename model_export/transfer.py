@@ -43,9 +43,11 @@ def learn(source: Dataset, target: Dataset) -> Transfer:
     """The map of least squares over the windows in common."""
     source, target = overlap(source, target)
     centre, spread = target.inputs.mean(axis=0), target.inputs.std(axis=0)
-    if (spread == 0.0).any():
-        channel = target.channels[int(np.argmin(spread))]
-        raise BadRecording(f"{target.name}: {channel}: expected values that vary, got {centre.min():g}")
+    still = [name for name, each in zip(target.channels, spread, strict=True) if each == 0.0]
+    if measured := [name for name in still if name not in target.warming]:
+        value = centre[target.channels.index(measured[0])]
+        raise BadRecording(f"{target.name}: {measured[0]}: expected values that vary, got {value:g}")
+    spread[spread == 0.0] = 1.0  # a thermometer that stands still tells nothing, and does no harm
     standard = np.column_stack([(target.inputs - centre) / spread, np.ones(len(target))])
     solution = np.linalg.lstsq(standard, source.inputs, rcond=None)[0].T
     slopes = solution[:, :-1] / spread

@@ -144,14 +144,19 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
             "x.bundle: expected a complete model, got a range from 40 to 8; export it again",
         ),
         (
-            sealed({**body_of(make_model()), "warming": {"op3": 7200.0}}),
-            "x.bundle: expected a complete model, got warming op3: expected some of the channels; "
+            sealed({**body_of(make_warming_model()), "warming": {"warming_3h": 7200.0}}),
+            "x.bundle: expected a complete model, got warming warming_3h: expected the last channels, "
+            "in their order; export it again",
+        ),
+        (
+            sealed({**body_of(make_model()), "warming": {"op2": 3600}}),
+            "x.bundle: expected a complete model, got warming op2: expected names like warming_1h; "
             "export it again",
         ),
         (
-            sealed({**body_of(make_model()), "warming": {"op2": 1e9}}),
-            "x.bundle: expected a complete model, got a memory of 1000000000.0 where up to 86400 "
-            "seconds belong; export it again",
+            sealed({**body_of(make_warming_model()), "warming": {"warming_1h": 1.0}}),
+            "x.bundle: expected a complete model, got a memory of 1.0 where 60 to 86400 seconds belong; "
+            "export it again",
         ),
         (b"\x00" * 2_000_000, "x.bundle: expected at most 1048576 bytes, got 2000000; is this a bundle?"),
     ],

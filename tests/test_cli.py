@@ -9,7 +9,7 @@ import pytest
 
 from edge_agent import bundle
 from edge_agent.messages import decode_estimate
-from tests.conftest import make_model
+from tests.conftest import make_model, make_warming_model
 from tests.test_pipeline import recording
 
 
@@ -67,6 +67,15 @@ def test_check_says_what_would_run(tmp_path: Path, bundles: Path) -> None:
     assert (shown["agent"], list(shown["sensors"])) == ("van-1", ["5A2D"])
     assert done.stderr == "check: settings are valid, 1 bundle is valid\n"
     assert done.returncode == 0
+
+
+def test_check_remarks_on_windows_that_models_do_not_look_back_in(tmp_path: Path, bundles: Path) -> None:
+    (bundles / "5A2D.bundle").write_bytes(bundle.encode(make_warming_model()))
+    config = tmp_path / "edge-agent.toml"
+    config.write_text(f'bundles = "{bundles}"\n[windows]\nlength_s = 300\n')
+    done = run("check", "--config", config)
+    expected = "check: windows of 300 s look back in other steps than those of training"
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, expected)
 
 
 def test_check_of_bad_settings_or_bundles_exits_78(tmp_path: Path, bundles: Path) -> None:

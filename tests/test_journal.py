@@ -1,10 +1,11 @@
 """The journal on real files: what is committed is there again, whatever happened in between."""
 
 import resource
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.errors import JournalUnavailable
-from edge_agent.journal import Change, Journal, newest_health
-from edge_agent.messages import Estimate, Reading, decode_estimate
+from edge_agent.journal import Change, Journal, Mean, newest_health
+from edge_agent.messages import Estimate, Reading, decode_estimate, encode_estimate
 
 WINDOW_MS = 900_000
 DAY_MS = 86_400_000
@@ -297,3 +298,30 @@ def test_both_durabilities_keep_what_they_were_given(tmp_path: Path) -> None:
             journal.commit(Change(readings=[reading(5)]), now_ms=0)
         with closing(Journal(path, WINDOW_MS, durability)) as journal:
             assert open_readings(journal) == [reading(5)]
+
+
+def test_a_channels_means_are_those_of_the_estimates_in_their_order(tmp_path: Path) -> None:
+    """Of one sensor, the last so many, with the minutes they rest on."""
+    journal = Journal(tmp_path / "journal.db", WINDOW_MS)
+    minutes = {"op1": 15, "expected": 15}
+    made = [replace(estimate("5A2D", n), inputs={"op1": 20.0 + n}, minutes=minutes) for n in range(5)]
+    journal.commit(Change(estimates=[*made, estimate("D3EB", 9)]), now_ms=0)
+    expected = [Mean(each.start_ms, each.inputs["op1"], 15, 15) for each in made[-3:]]
+    assert journal.means("5A2D", "op1", 3) == expected
+    assert journal.means("5A2D", "temperature", 3) == []
+
+
+def test_a_bit_that_falls_over_in_a_payload_costs_at_most_that_payload(tmp_path: Path) -> None:
+    """SQLite does not notice damage inside a row, and what is read there must not stop the agent."""
+    sound = encode_estimate(replace(estimate(), inputs={"op1": 231.4}, minutes={"op1": 15, "expected": 15}))
+    journal = Journal(tmp_path / "journal.db", WINDOW_MS)
+    with closing(sqlite3.connect(tmp_path / "journal.db")) as other:
+        for place in range(0, 8 * len(sound), 5):
+            damaged = bytearray(sound)
+            damaged[place // 8] ^= 1 << place % 8
+            rows = [(2 * place + 1, bytes(damaged)), (2 * place + 2, sound)]
+            other.executemany("INSERT INTO estimate VALUES (?, '5A2D', 0, 0, ?, 0)", rows)
+        other.commit()
+    found = journal.means("5A2D", "op1", 100_000)
+    assert len(found) >= len(range(0, 8 * len(sound), 5))
+    assert all(abs(each.mean) < 1e15 and isinstance(each.minutes, int | float) for each in found)

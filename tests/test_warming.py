@@ -1,7 +1,7 @@
 """How much warmer it is than it was: the same for the trainer, the agent, and the agent after a restart."""
 
-import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edge_agent import recording
-from edge_agent.messages import Reading, decode_estimate, encode_estimate
+from edge_agent.journal import Change, Journal
+from edge_agent.messages import Reading
 from edge_agent.pipeline import Pipeline
 from edge_agent.warming import REACH_MS, Past
 from edge_agent.windows import Windows
@@ -52,10 +53,14 @@ def test_what_nobody_knows_has_not_changed() -> None:
 
 
 def test_the_future_is_not_looked_at() -> None:
-    """After a clock that went wrong, windows may come out of order."""
+    """After a clock that went wrong, windows may come out of order, and may be missing."""
     past = past_of([20.0] * 8)
     past.note("5A2D", 5 * HOUR_MS, -10.0)
     assert past.warming("5A2D", 2 * HOUR_MS, 22.0, HOUR_MS) == pytest.approx(2.0)
+    assert past.warming("5A2D", 3 * HOUR_MS, 20.0, HOUR_MS) == pytest.approx(0.0)
+    past.note("5A2D", 3 * HOUR_MS, 24.0)
+    steady = past_of([20.0] * 8 + [24.0] * 5).warming("5A2D", 3 * HOUR_MS + WINDOW_MS, 25.0, HOUR_MS)
+    assert past.warming("5A2D", 3 * HOUR_MS + WINDOW_MS, 25.0, HOUR_MS) == pytest.approx(steady)
 
 
 def test_a_stamp_from_far_ahead_costs_the_past_and_no_more() -> None:
@@ -123,19 +128,19 @@ def test_too_fast_a_change_is_outside_training() -> None:
     assert estimates[-1].reasons == ("warming_1h_outside_training",)
 
 
-def test_a_restart_changes_no_bit() -> None:
+def test_a_restart_changes_no_bit(tmp_path: Path) -> None:
     """What the journal keeps of the last windows is enough to go on as if nothing had happened."""
     models = {"5A2D": make_warming_model()}
-    whole = [encode_estimate(each) for each in Pipeline(Windows(), models).replay(readings(30))]
-    again = Pipeline(Windows(), models)
-    for payload in whole[100 - DAY : 100]:
-        again.remember(decode_estimate(payload))
+    whole = list(Pipeline(Windows(), models).replay(readings(30)))
+    journal = Journal(tmp_path / "journal.db", WINDOW_MS)
+    journal.commit(Change(estimates=[replace(each, seq=0) for each in whole[:100]]), now_ms=0)
+
+    def recall(sensor: str) -> list[tuple[int, float]]:
+        return [(each.start_ms, each.mean) for each in journal.means(sensor, "temperature", DAY)]
+
     rest = [reading for reading in readings(30) if reading.at_ms >= HOUR_MS * 1000 + 100 * WINDOW_MS]
-    values = [(json.loads(each)["inputs"], json.loads(each)["value"]) for each in whole[100:]]
-    assert [
-        (json.loads(each)["inputs"], json.loads(each)["value"])
-        for each in map(encode_estimate, again.replay(rest))
-    ] == values
+    again = list(Pipeline(Windows(), models, recall=recall).replay(rest))
+    assert [(each.inputs, each.value) for each in again] == [(e.inputs, e.value) for e in whole[100:]]
 
 
 def test_a_window_with_little_temperature_is_not_remembered() -> None:

@@ -56,10 +56,14 @@ def places(folder: Path) -> Iterator[str]:
 
 def board(table: pd.DataFrame) -> pd.DataFrame:
     """Wins of the baselines beside our RESPIRE, and of the paper's against the same baselines."""
-    there = [name for name in METHODS if name in set(table["method"])]
+    there = _there(table)
     found = {name: _wins(table, rivals(there, name)) for name in variants(there)}
     papers = [each.loc[[name]] for name, each in found.items() if name == RESPIRE_PAPER]
     return pd.concat([found[RESPIRE], *papers])
+
+
+def _there(table: pd.DataFrame) -> list[str]:
+    return [name for name in METHODS if name in set(table["method"])]
 
 
 def _wins(table: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
@@ -76,7 +80,7 @@ def medians(table: pd.DataFrame) -> pd.DataFrame:
         for name, which in COLUMNS.items()
         if len(which) == 1
     }
-    return pd.DataFrame(found).reindex(list(METHODS)).dropna(axis=1, how="all").dropna()
+    return pd.DataFrame(found).reindex([*_there(table)]).dropna(axis=1, how="all")
 
 
 def markdown(table: pd.DataFrame, digits: int) -> str:
@@ -124,7 +128,7 @@ def warmed(found: Collection) -> Collection:
 def fair(folder: Path, out: Path) -> None:
     """Run and print with the same inputs for all; the paper's RESPIRE has the paper's and is left out."""
     found, methods = warmed(collect(manifest(folder, out))), rivals(list(METHODS), RESPIRE)
-    tell(evaluate(found, out / "results", methods, Settings(), jobs=os.cpu_count() or 1).table)
+    tell(evaluate(found, out / "warmed", methods, Settings(), jobs=os.cpu_count() or 1).table)
 
 
 def main(folder: Path, out: Path) -> int:
