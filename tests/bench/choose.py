@@ -20,7 +20,7 @@ from model_export.dataset import Dataset, load, split
 from tests.bench.compare import FAMILIES, METHODS, RECIPES, Family, Part, columns, respire
 
 HOUR_MS = 3_600_000
-MEMORIES = ((1,), (2,), (0.5, 2), (0.5, 4), (1, 8))  # hours, beside the default's 1 and 4
+MEMORIES = ((1,), (4,), (1, 8))  # hours, beside the default's 1 and 4
 OTHERS = {
     f"memories of {' and '.join(map(str, hours))} h": replace(
         Recipe(), warming={f"warming_{each}h": round(each * HOUR_MS) for each in hours}
