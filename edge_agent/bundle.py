@@ -37,6 +37,8 @@ def decode(data: bytes, name: str = "bundle") -> Model:
     if not isinstance(body, bytes) or hashlib.sha256(body).digest() != outer.get("sha256"):
         raise BadBundle(f"{name}: checksum differs, the file was cut or altered; copy or export it again")
     model, golden = _parse(_unpack(body, name), name, hashlib.sha256(body).hexdigest())
+    if (found == FORMATS[-1]) != bool(model.warming):
+        raise BadBundle(f"{name}: format {found} and warming do not go together; export it again")
     _verify(model, golden, name)
     return model
 
@@ -175,8 +177,10 @@ def _positive(value: Any) -> float:
 
 def _warming(body: Mapping[str, Any]) -> dict[str, int]:
     warming = {_text(channel): _memory_ms(seconds) for channel, seconds in body.get("warming", {}).items()}
-    if not all(channel.startswith(PREFIX) for channel in warming):
-        raise ValueError(f"warming {', '.join(warming)}: expected names like {PREFIX}1h")
+    if {*warming} != {channel for channel in body["channels"] if channel.startswith(PREFIX)}:
+        raise ValueError(
+            f"a memory of {', '.join(warming) or 'nothing'}: expected those of {PREFIX}… channels"
+        )
     if warming and body["auxiliary"] != TEMPERATURE:
         raise ValueError(f"warming of {body['auxiliary']!r:.40}")
     return warming

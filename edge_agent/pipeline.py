@@ -44,8 +44,8 @@ class Pipeline:
     def estimate(self, window: Window, synchronised: bool = True) -> Estimate:
         """One window, calibrated and judged."""
         model = self.models.get(window.sensor)
-        warming = self._warming(window, model)
-        verdict = assess(window, model, synchronised, self.coverage, warming)
+        warming, past_known = self._look_back(window, model)
+        verdict = assess(window, model, synchronised, self.coverage, warming, past_known)
         estimate = Estimate(
             sensor=window.sensor,
             start_ms=window.start_ms,
@@ -62,15 +62,17 @@ class Pipeline:
         estimate = replace(estimate, gas=model.gas, unit=model.unit, model=model.id)
         return estimate if verdict.flag is Flag.MISSING else _calibrate(estimate, model)
 
-    def _warming(self, window: Window, model: Model | None) -> dict[str, float]:
-        """The model's inputs that are not measured; what later windows look back at is remembered."""
+    def _look_back(self, window: Window, model: Model | None) -> tuple[dict[str, float], float]:
+        """The model's inputs that are not measured, and how much of the past they rest on is known."""
         heard = window.channels.get(model.auxiliary) if model and model.warming else None
         if model is None or heard is None:
-            return {}
-        warming = self._past.warmings(window.sensor, window.start_ms, heard.mean, model.warming)
+            return {}, 1.0
+        sensor, start_ms, past = window.sensor, window.start_ms, self._past
+        warming = past.warmings(sensor, start_ms, heard.mean, model.warming)
+        known = min(past.known(sensor, start_ms, memory_ms) for memory_ms in model.warming.values())
         if heard.minutes >= enough_minutes(window.expected_minutes, self.coverage):
-            self._past.note(window.sensor, window.start_ms, heard.mean)
-        return warming
+            past.note(sensor, start_ms, heard.mean)
+        return warming, known
 
     def replay(self, readings: Iterable[Reading]) -> Iterator[Estimate]:
         """Every estimate of one sensor's recording, by event time alone, with sequence numbers from 1."""

@@ -9,6 +9,8 @@ from edge_agent.windows import Window
 
 STUCK_READINGS = 10  # fewer equal readings in a row happen by chance at an ADC's resolution
 
+PAST_NEEDED = 0.5  # of what warming compares with: less is more guess than knowledge
+
 
 class Flag(IntEnum):
     """QARTOD's flags; 2 (not evaluated) never leaves an agent, because every window is evaluated."""
@@ -33,10 +35,12 @@ def assess(
     synchronised: bool,
     coverage: float = 0.75,
     warming: Mapping[str, float] | None = None,
+    past_known: float = 1.0,
 ) -> Verdict:
     """Judge a window: missing without a model or enough minutes, otherwise by what is odd about it.
 
-    `warming` are the inputs of the model that are not measured.
+    `warming` are the inputs of the model that are not measured, `past_known` the share of the past that they
+    rest on.
     """
     if missing := _missing(window, model, coverage):
         return Verdict(Flag.MISSING, missing)
@@ -46,6 +50,8 @@ def assess(
     reasons = [f"{name}_outside_training" for name, distance in departures.items() if distance > 0.0]
     if any(_is_stuck(window, name) for name in model.measured):
         reasons.append("stuck_value")
+    if past_known < PAST_NEEDED:
+        reasons.append("past_unknown")
     if not synchronised:
         reasons.append("clock_unsynchronised")
     # A range's own width outside it is no longer weather: an electrode is loose or the units are wrong.

@@ -81,6 +81,17 @@ class Past:
             warming += weight * (temperature - then)
         return warming
 
+    def known(self, sensor: str, start_ms: int, memory_ms: int) -> float:
+        """How much of what counts in `warming` is known, 0 to 1."""
+        held, number = self._held(sensor), start_ms // self._window_ms
+        newest = self._newest.get(sensor, number)
+        return sum(
+            weight
+            for before, weight in enumerate(weights(self._window_ms, memory_ms), 1)
+            if newest - self._count < number - before <= newest
+            and not isnan(held[(number - before) % self._count])
+        )
+
     def _held(self, sensor: str) -> "array[float]":
         if sensor not in self._temperatures:
             self._temperatures[sensor] = array("d", repeat(nan, self._count))

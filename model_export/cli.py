@@ -97,8 +97,10 @@ def fit(
     gas: Annotated[str, typer.Option(help="What the reference measures.")] = "CO",
     size: Size = "auto",
     kernel: Annotated[Kernel, typer.Option(help="Shape of the weights over temperature.")] = "matern32",
-    paper: Annotated[bool, typer.Option("--paper", help="The paper's kernel and compression.")] = False,
-    warming: Annotated[bool, typer.Option(help="Compare the temperature with that of hours before.")] = True,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The paper's inputs, kernel and compression.")
+    ] = False,
+    warming: Annotated[bool, typer.Option(help="Two inputs more: how the temperature has changed.")] = True,
     report: Annotated[Path | None, typer.Option(help="Write a page with plots (HTML).")] = None,
     trials: Annotated[int, typer.Option(min=1, help="Trials of the search.")] = 60,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bundle.")] = 0,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from edge_agent.errors import BadRecording
 from edge_agent.kernel import Array
+from edge_agent.warming import PREFIX
 from model_export.averaging import Stamp, average
 from model_export.tables import REFERENCE, TEMPERATURE, Layout, Recording, read
 from model_export.warmings import warmings
@@ -73,6 +74,11 @@ def load(
 ) -> Dataset:
     """The windows of a sensor from its files; `reference=None` asks for the channels only."""
     recording = read(paths, sensor, layout, channels, with_reference=reference is not None)
+    if taken := [name for name in recording.channels if name.startswith(PREFIX)]:
+        raise BadRecording(
+            f"{recording.name}: {taken[0]}: expected another name for a channel, {PREFIX}… is derived from "
+            "temperature; rename it with --columns"
+        )
     return windows(recording, unit, reference)
 
 

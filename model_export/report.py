@@ -55,7 +55,7 @@ def pictures(training: Training, curves: Curves) -> list[Picture]:
         Picture(
             plots.weights(model, "Weights: trust them where train windows are many"),
             "The calibration itself. Wild swings where there were few train windows mean overfitting, or "
-            "channels that were swapped.",
+            "channels that were swapped. Warming has one weight at all temperatures.",
         ),
         Picture(
             plots.compression(curves, full, size, smaller),

@@ -145,13 +145,22 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
         ),
         (
             sealed({**body_of(make_warming_model()), "warming": {"warming_3h": 7200.0}}),
-            "x.bundle: expected a complete model, got warming warming_3h: expected the last channels, "
-            "in their order; export it again",
+            "x.bundle: expected a complete model, got a memory of warming_3h: expected those of warming_… "
+            "channels; export it again",
+        ),
+        (
+            sealed({**body_of(make_warming_model()), "channels": ["op1", "warming_1h", "op2", "warming_4h"]}),
+            "x.bundle: expected a complete model, got warming warming_1h, warming_4h: expected the last "
+            "channels, in their order; export it again",
+        ),
+        (
+            sealed(body_of(make_warming_model())),
+            "x.bundle: format 1 and warming do not go together; export it again",
         ),
         (
             sealed({**body_of(make_model()), "warming": {"op2": 3600}}),
-            "x.bundle: expected a complete model, got warming op2: expected names like warming_1h; "
-            "export it again",
+            "x.bundle: expected a complete model, got a memory of op2: expected those of warming_… "
+            "channels; export it again",
         ),
         (
             sealed({**body_of(make_warming_model()), "warming": {"warming_1h": 1.0}}),

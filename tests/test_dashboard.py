@@ -279,7 +279,7 @@ def test_what_no_sensor_sends_has_no_minutes_to_miss(page: Page, van: Van) -> No
     inputs, weights = {**sound["inputs"], "warming_1h": 0.42}, {**sound["weights"], "warming_1h": -0.01}
     van.publish(estimate("5A2D", start_s, inputs=inputs, weights=weights))
     page.wait_for_text("Warming (1 h)", ".terms")
-    page.wait_for_text("0.4 °C × −0.0100", ".terms")
+    page.wait_for_text("0.42 °C × −0.0100", ".terms")
     page.wait_for_text("from the hours before", ".terms")
     assert "0 of 15" not in page.evaluate("document.querySelector('.terms').innerText")
     assert page.complaints() == []

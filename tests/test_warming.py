@@ -121,11 +121,20 @@ def test_an_estimate_tells_how_much_warmer_it_has_become() -> None:
 
 
 def test_too_fast_a_change_is_outside_training() -> None:
-    model = make_warming_model()
-    calm = {**model.domain, "warming_1h": (-0.1, 0.1)}
-    estimates = list(Pipeline(Windows(), {"5A2D": make_warming_model(domain=calm)}).replay(readings(3)))
-    assert estimates[0].reasons == ()
-    assert estimates[-1].reasons == ("warming_1h_outside_training",)
+    calm = {**make_warming_model().domain, "warming_1h": (-0.1, 0.1)}
+    *_, last = Pipeline(Windows(), {"5A2D": make_warming_model(domain=calm)}).replay(readings(6))
+    assert last.reasons == ("warming_1h_outside_training",)
+
+
+def test_an_estimate_whose_past_is_mostly_guessed_is_suspect() -> None:
+    """After a start from nothing, and after a gap, until half of what counts is known again."""
+    stream = [r for r in readings(24) if not 12 <= (r.at_ms - HOUR_MS * 1000) / HOUR_MS < 16]
+    estimates = list(Pipeline(Windows(), {"5A2D": make_warming_model()}).replay(stream))
+    guessed = [
+        (each.start_ms / HOUR_MS - 1000, each.quality) for each in estimates if "past_unknown" in each.reasons
+    ]
+    expected = [*np.arange(0, 2.8, 0.25), *np.arange(16, 17.1, 0.25)]
+    assert guessed == [(hour, 3) for hour in expected]
 
 
 def test_a_restart_changes_no_bit(tmp_path: Path) -> None:

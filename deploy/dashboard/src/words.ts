@@ -25,6 +25,7 @@ const REASONS = new Map([
   ["insufficient_coverage", "Too few readings in the window"],
   ["no_model", "No calibration model is loaded for this sensor"],
   ["stuck_value", "A channel has not changed at all"],
+  ["past_unknown", "Too little is known of the temperature before"],
   ["clock_unsynchronised", "The gateway’s clock is not synchronised"],
   ["value_not_finite", "The model gave no finite value"],
 ]);
@@ -134,7 +135,7 @@ function fixed(value: number, decimals: number): string {
 
 /** A reading of a channel: the contract fixes degrees Celsius for temperatures and leaves the electrodes open. */
 export function reading(value: number, channel: string): string {
-  return inCelsius(channel) ? withUnit(fixed(value, 1), channel) : significant(value, 4);
+  return inCelsius(channel) ? withUnit(fixed(value, WARMING.test(channel) ? 2 : 1), channel) : significant(value, 4);
 }
 
 /** Three significant digits for weights and readings of any size. */

@@ -128,7 +128,7 @@ test("words", () => {
   ).toEqual(["5 Oct 2023", "5 Oct 2023", "2023-99-99", "0.981", "0.971", "T-W"]);
   expect(reasonsInWords(["constructor", "some_new_code"])).toEqual(["constructor", "some new code"]);
   expect([reading(-0.42, "warming_4h"), ...reasonsInWords(["warming_4h_outside_training"])]).toEqual([
-    "−0.4 °C",
+    "−0.42 °C",
     "Warming (4 h) is outside the range the model was trained on",
   ]);
 });

@@ -58,7 +58,9 @@ export class WeightChart {
   private yRange(min: number, max: number): [number, number] {
     const now = this.curve.now?.y ?? min;
     const [low, high] = [Math.min(min, now), Math.max(max, now)];
-    const air = (high - low || Math.abs(high) || 1) * 0.15;
+    const size = Math.max(Math.abs(low), Math.abs(high));
+    const steady = high - low < 1e-4 * size; // the curve and the point are rounded, each in its own way
+    const air = (steady ? size : high - low || 1) * 0.15;
     return [low - air, high + air];
   }
 
