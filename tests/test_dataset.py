@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from edge_agent.errors import BadRecording
 from model_export.dataset import Dataset, load, require_trainable, split
+from model_export.tables import Layout
 from tests.models import drawn
 from tests.recordings import saved, tidy
 
@@ -84,3 +85,14 @@ def test_untrainable_data_gets_one_clear_line(
     with pytest.raises(BadRecording) as caught:
         require_trainable(dataset)
     assert expected == str(caught.value)
+
+
+def test_a_channel_may_not_have_the_name_of_one_that_is_derived(tmp_path: Path) -> None:
+    table = tidy(windows=60).assign(warming_1h=lambda rows: rows["op1"])
+    path = saved(table, tmp_path / "a.csv")
+    with pytest.raises(BadRecording) as caught:
+        load([path], "5A2D", "ppm", Layout(columns={"warming_1h": "warming_1h"}))
+    assert str(caught.value) == (
+        "a.csv: warming_1h: expected another name for a channel, warming_… is derived from temperature; "
+        "rename it with --columns"
+    )
