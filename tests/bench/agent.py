@@ -69,7 +69,7 @@ class Bench:
             watcher.publish("agents/van-1/status", b"", qos=1, retain=True).wait_for_publish(5)
             watcher.subscribe("agents/van-1/status", qos=1)
             begun = time.monotonic()
-            self.agent.start(OPENBLAS_NUM_THREADS="1")
+            self.agent.start(OPENBLAS_NUM_THREADS="1", MALLOC_ARENA_MAX="1")  # as the unit does
             wait_until(lambda: online, what="the agent online")
             return online[0] - begun
 
