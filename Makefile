@@ -1,46 +1,72 @@
 # make test    everything that must hold, in its own .venv (needs only Python >= 3.11 and make)
 # make check   ruff and mypy
 # make bench   the benchmarks, side by side in one run
+# make demo    a simulated van, its agent and a live dashboard, until Ctrl-C (or SECONDS=60)
 # make experiment  the paper's evaluation on the simulated network, and its takeaways as assertions (long)
 # make faults  the faults that take minutes
-# make demo    a simulated van, its agent and a live dashboard, until Ctrl-C (or SECONDS=60)
+# make oldest  the agent's tests with the oldest supported versions, in .venv-oldest
+# make newest  all tests with the newest versions there are, without constraints, in .venv-newest
 
 PYTHON ?= python3
-BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+VENV ?= .venv
+BIN := $(VENV)/bin
+CONSTRAINTS ?= constraints.txt
+AGENT_TESTS = $(shell grep -L model_export tests/test_*.py)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+  $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
+# pip is quiet unless it fails
+quietly = $(1) >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; exit 1; }
 
-.PHONY: test check bench demo experiment clean
+.PHONY: test check bench demo experiment faults oldest newest agent-test clean
 
-test: .venv/installed
+test: $(VENV)/installed
+	@$(BIN)/python -m tests.support.needs
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST)
 
-check: .venv/installed
+check: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: .venv/installed
+bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench
 
-faults: .venv/installed
+faults: $(VENV)/installed
 	$(BIN)/python -m pytest -q -m long tests/test_faults.py
 
-demo: .venv/demo
-	@$(BIN)/python deploy/demo.py $(if $(SECONDS),--seconds $(SECONDS))
+demo: $(VENV)/demo
+	@$(BIN)/python -m deploy.demo $(if $(SECONDS),--seconds $(SECONDS))
 
-experiment: .venv/installed
+experiment: $(VENV)/installed
 	$(BIN)/python -m tests.bench.takeaways build/experiment
 
-.venv/demo: pyproject.toml constraints.txt
-	@echo "making .venv, which takes a minute" >&2
-	@$(PYTHON) -m venv .venv
-	@$(INSTALL) --constraint constraints.txt --editable '.[export]' amqtt
+oldest:
+	@$(MAKE) --no-print-directory agent-test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
+
+agent-test: $(VENV)/agent
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile edge_agent $(AGENT_TESTS)
+
+newest:
+	@$(MAKE) --no-print-directory test VENV=.venv-newest CONSTRAINTS=
+
+$(VENV)/demo: pyproject.toml $(CONSTRAINTS) deploy/demo/mosquitto.sh
+	@echo "making $(VENV), which takes a minute" >&2
+	@$(PYTHON) -m venv $(VENV)
+	@$(call quietly,$(INSTALL) --editable '.[export]' amqtt)
+	@deploy/demo/mosquitto.sh $(BIN)
 	@touch $@
 
-.venv/installed: .venv/demo
-	@$(INSTALL) --constraint constraints.txt --editable '.[export,test,dev]'
+$(VENV)/installed: $(VENV)/demo
+	@echo "installing what the tests need" >&2
+	@$(call quietly,$(INSTALL) --editable '.[export,test,dev]')
+	@touch $@
+
+$(VENV)/agent: pyproject.toml $(CONSTRAINTS) deploy/demo/mosquitto.sh
+	@$(PYTHON) -m venv $(VENV)
+	@$(call quietly,$(INSTALL) --editable '.[test]')
+	@deploy/demo/mosquitto.sh $(BIN)
 	@touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build tmp
+	rm -rf .venv .venv-oldest .venv-newest .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build tmp
 	rm -rf deploy/dashboard/dist deploy/dashboard/node_modules

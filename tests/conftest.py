@@ -8,7 +8,8 @@ import pytest
 from hypothesis import settings
 
 from edge_agent.model import Interval, Model, Scale
-from tests.broker import Broker, kind_of_broker, make_broker
+from tests.support import needs, processes
+from tests.support.broker import Broker, make_broker
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("repeatable")
@@ -65,13 +66,23 @@ def model() -> Model:
     return make_model()
 
 
-KIND_OF_BROKER = kind_of_broker()
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    """Whatever becomes of a test, the processes it started end with it."""
+    before = len(processes.STARTED)
+    yield
+    processes.end_since(before)
+
+
+def pytest_unconfigure() -> None:
+    """The same for what fixtures of modules and of the session started."""
+    processes.end_since(0)
 
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Broker]:
     """A real broker of this test's own (unless one is given), in the order README names."""
-    made = make_broker(KIND_OF_BROKER, tmp_path / "broker")
+    made = make_broker(needs.kind_of_broker(), tmp_path / "broker")
     yield made
     made.remove()
 
@@ -80,10 +91,21 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 def durable_broker(broker: Broker) -> Broker:
     """A broker that can be stopped and started and keeps its sessions meanwhile."""
     if not broker.persistent:
-        pytest.skip(f"{broker.name} keeps no sessions over a restart; install mosquitto")
+        pytest.skip(f"needs a durable broker: {broker.name} keeps no sessions over a restart")
     return broker
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of durability are those that stop a broker or rely on what it keeps."""
+    for item in items:
+        if "durable_broker" in getattr(item, "fixturenames", ()):
+            item.add_marker("durable")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The closing summary names the broker used."""
-    terminalreporter.write_line(f"broker: {KIND_OF_BROKER}")
+    """The closing summary names the broker, the browser, and how many tests of durability ran."""
+    ran, skipped = (
+        sum("durable" in report.keywords for kind in kinds for report in terminalreporter.getreports(kind))
+        for kinds in (("passed", "failed"), ("skipped",))
+    )
+    terminalreporter.write_line(f"{needs.summary()}; tests of durability: {ran} ran, {skipped} did not")

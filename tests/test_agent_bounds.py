@@ -9,7 +9,7 @@ from paho.mqtt.client import Client
 from edge_agent.journal import Change, Journal
 from edge_agent.messages import Reading
 from edge_agent.windows import Outcome, Windows
-from tests.broker import AgentProcess, Broker, Mosquitto, client, wait_until
+from tests.support.broker import AgentProcess, Broker, Mosquitto, client, wait_until
 from tests.test_agent import QUICK, START_MS, bundles, health, publish, readings
 from tests.test_agent_clock import HOUR_MS, Driven, booted, van
 from tests.test_faults import CALM, tiny_disk

@@ -14,7 +14,7 @@ from edge_agent.agent import Agent
 from edge_agent.journal import newest_health
 from edge_agent.messages import Estimate, Reading, decode_estimate
 from edge_agent.settings import Settings
-from tests.broker import Broker, client, wait_until
+from tests.support.broker import Broker, client, wait_until
 from tests.test_agent import START_MS, retained
 from tests.test_journal import disk_without_room
 from tests.test_timekeeper import HandClock

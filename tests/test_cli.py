@@ -10,12 +10,13 @@ import pytest
 from edge_agent import bundle
 from edge_agent.messages import decode_estimate
 from tests.conftest import make_model, make_warming_model
+from tests.support.processes import run_program
 from tests.test_pipeline import recording
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "edge_agent", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return run_program(command, capture_output=True, text=True, timeout=60)
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_replay_prints_one_estimate_per_window(bundles: Path, csv: Path) -> None
 
 def test_replay_into_a_closed_pipe_is_quiet(bundles: Path, csv: Path) -> None:
     command = f"{sys.executable} -m edge_agent replay --bundles {bundles} --sensor 5A2D {csv} | true"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    done = run_program(["sh", "-c", command], capture_output=True, text=True, timeout=60)
     assert "Traceback" not in done.stderr
 
 

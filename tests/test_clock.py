@@ -1,30 +1,30 @@
 """The clocks: the kernel's word on synchronisation, steps told from slews, trust that can be withheld."""
 
 import json
-import subprocess
 import sys
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from edge_agent.clock import STEP_MS, Clock, Steps
-from tests import confine
+from tests.support.needs import require
+from tests.support.processes import run_program
 
 ASK = "from edge_agent.clock import Clock; print(Clock().synchronised())"
 
 
 def asked(denied: list[str]) -> str:
     """What a process that may not use some system calls is told."""
-    command = [sys.executable, "-m", "tests.confine", json.dumps({"deny": denied}), sys.executable, "-c", ASK]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    confined = [sys.executable, "-m", "tests.support.confine", json.dumps({"deny": denied})]
+    return run_program(
+        [*confined, sys.executable, "-c", ASK], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def test_a_kernel_that_may_not_be_asked_is_not_taken_for_synchronised() -> None:
     """A sandbox that denies adjtimex(2) must not turn every doubtful clock into a good one."""
-    if confine.LIBRARY is None:
-        pytest.skip("libseccomp is not installed, so no system call can be denied")
+    require("libseccomp")
     assert asked(["adjtimex", "clock_adjtime"]) == "False"
     assert asked(["settimeofday"]) == str(Clock().synchronised())
 

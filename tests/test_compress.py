@@ -1,6 +1,5 @@
 """Compression: far fewer support vectors, the same calibration, at the edge's precision."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,7 @@ from edge_agent.model import Model
 from model_export.compress import LOSS, Compressed, Method, compress, curve
 from model_export.respire import Fitted, Hyperparameters, fit, standardise
 from model_export.tune import tune
-
-FOLDER = Path(os.environ.get("RESPIRE_DATA", Path(__file__).parents[2] / "shared" / "data"))
-RECORDINGS = sorted(FOLDER.glob("*.csv.gz"))
+from tests.support.needs import real_recordings
 
 
 def recording(count: int = 1000, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -136,9 +133,8 @@ def test_the_trend_is_kept_exactly() -> None:
     assert compress(fitted, *data, size=3).trend is fitted.functions.trend
 
 
-@pytest.mark.skipif(not RECORDINGS, reason=f"no recordings in {FOLDER}; set RESPIRE_DATA to where they are")
 @pytest.mark.parametrize("trend", [0.0, Hyperparameters().trend])
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.split(".")[0])
+@pytest.mark.parametrize("path", real_recordings())
 def test_real_recordings_compress_as_promised(path: Path, trend: float) -> None:
     """On real sensors too: 95 % smaller, at most 0.002 of R² lost as served, float32 enough."""
     frame = pd.read_csv(path, parse_dates=["timestamp"], index_col="timestamp")

@@ -9,8 +9,6 @@ import http.server
 import itertools
 import json
 import random
-import shutil
-import subprocess
 import threading
 import time
 import urllib.parse
@@ -20,11 +18,13 @@ from pathlib import Path
 import pytest
 
 from edge_agent import bundle
-from tests import van as wire
-from tests.broker import MOSQUITTO, AgentProcess, Mosquitto, client, free_port
-from tests.browser import Chromium, Page, chromium_path
 from tests.conftest import make_model
-from tests.van import WINDOW_S, Van, estimate, health, sensor_health
+from tests.support import van as wire
+from tests.support.broker import AgentProcess, Mosquitto, client, free_port
+from tests.support.browser import Chromium, Page
+from tests.support.needs import dynamic_security_plugin, require
+from tests.support.processes import run_program
+from tests.support.van import WINDOW_S, Van, estimate, health, sensor_health
 
 DASHBOARD = Path(__file__).parent.parent / "deploy" / "dashboard"
 LARGEST_BYTES = 300_000
@@ -33,15 +33,14 @@ HOSTILE = "<img src=x onerror=window.pwned=1>"
 
 
 def npm(*arguments: str) -> None:
-    run = subprocess.run(["npm", *arguments], cwd=DASHBOARD, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, f"npm {' '.join(arguments)}:\n{run.stdout}\n{run.stderr}"
+    done = run_program(["npm", *arguments], cwd=DASHBOARD, capture_output=True, text=True)
+    assert done.returncode == 0, f"npm {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}"
 
 
 @pytest.fixture(scope="session")
 def packages() -> None:
     """The page's packages as the lock file has them, installed once."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
+    require("npm")
     lock, installed = DASHBOARD / "package-lock.json", DASHBOARD / "node_modules" / ".package-lock.json"
     with lock.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)  # parallel test workers share the folder
@@ -78,8 +77,7 @@ def site(built: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    if chromium_path() is None:
-        pytest.skip("no Chromium is installed")
+    require("chromium")
     with Chromium(profile=tmp_path_factory.mktemp("profile")) as browser:
         yield browser
 
@@ -88,8 +86,6 @@ class WebBroker(Mosquitto):
     """A mosquitto that browsers can speak to."""
 
     def __init__(self, directory: Path, *lines: str) -> None:
-        if MOSQUITTO is None:
-            pytest.skip("mosquitto is not installed")
         port = free_port()
         self.websocket = f"ws://127.0.0.1:{port}"
         super().__init__(directory, f"listener {port} 127.0.0.1", "protocol websockets", *lines)
@@ -584,9 +580,8 @@ def test_a_refused_subscription_is_not_live(
     chromium: Chromium, site: str, tmp_path: Path, kind: str, topic: str
 ) -> None:
     """A broker that lets the page in but not read says so, and the page names the topic."""
-    plugin = next(Path("/usr").glob("lib*/**/mosquitto_dynamic_security.so"), None)
-    if plugin is None:
-        pytest.skip("mosquitto's dynamic security plugin is not installed")
+    require("mosquitto's dynamic security plugin")
+    plugin = dynamic_security_plugin()
     rule = {"acltype": kind, "topic": topic, "allow": False}
     rights = ("publishClientSend", "publishClientReceive", "subscribe", "unsubscribe")
     (tmp_path / "rules.json").write_text(

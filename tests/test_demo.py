@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -21,8 +20,10 @@ from edge_agent.pipeline import Pipeline
 from edge_agent.shelf import Shelf
 from edge_agent.windows import Windows
 from model_export.van import drive
-from tests.broker import Broker, client, wait_until
-from tests.browser import Chromium, Page, chromium_path
+from tests.support.broker import Broker, client, wait_until
+from tests.support.browser import Chromium, Page
+from tests.support.needs import require
+from tests.support.processes import start
 from tests.test_agent import Collector
 
 ROOT = Path(__file__).parent.parent
@@ -38,10 +39,8 @@ class Demo:
     def __init__(self, seconds: int | None = None) -> None:
         limit = [f"SECONDS={seconds}"] if seconds else []
         self._words = tempfile.TemporaryFile("w+")  # noqa: SIM115 - `close` closes it
-        self.process = subprocess.Popen(
-            ["make", "--no-print-directory", "demo", *limit], cwd=ROOT, stdout=subprocess.PIPE, text=True,
-            stderr=self._words, start_new_session=True,
-        )  # fmt: skip
+        command = ["make", "--no-print-directory", "demo", *limit]
+        self.process = start(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, stderr=self._words)
         assert self.process.stdout
         line = self.process.stdout.readline()
         assert line, self.said()
@@ -151,8 +150,7 @@ def flagged(estimates: list[Estimate]) -> list[tuple[str, int, tuple[str, ...]]]
 @pytest.fixture(scope="module")
 def page(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """The running demo's page in a real browser."""
-    if shutil.which("npm") is None or chromium_path() is None:
-        pytest.skip("the dashboard needs npm and a Chromium")
+    require("npm", "chromium")
     with Chromium(tmp_path_factory.mktemp("profile")) as chromium:
         yield chromium.open(demo.told["dashboard"], width=1280, height=860)
 
@@ -207,7 +205,7 @@ def test_two_demos_do_not_disturb_each_other_and_ctrl_c_leaves_nothing(demo: Dem
 @pytest.mark.parametrize("after_s", [0.3, 3.0])
 def test_ctrl_c_while_it_prepares_leaves_nothing(after_s: float) -> None:
     before = set((ROOT / "tmp").glob("demo-*"))
-    process = subprocess.Popen(["make", "demo"], cwd=ROOT, stdout=subprocess.DEVNULL, start_new_session=True)
+    process = start(["make", "demo"], cwd=ROOT, stdout=subprocess.DEVNULL)
     time.sleep(after_s)  # a moment in the middle of simulating or fitting
     os.killpg(process.pid, signal.SIGINT)
     process.wait(30)

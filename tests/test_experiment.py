@@ -27,6 +27,7 @@ from model_export.metrics import r2
 from model_export.network_csv import write_network
 from model_export.simulate import simulate
 from tests.recordings import saved, tidy
+from tests.support.processes import run_program, start
 
 WEEK_MS = 7 * 24 * 3_600_000
 METHODS_USED = ("RR", "RESPIRE")
@@ -203,7 +204,7 @@ def test_a_killed_worker_is_told_with_the_fit_that_it_died_on(tmp_path: Path) ->
     saved(tidy(windows=500), tmp_path / "5A2D_T-S.csv")
     line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "MLP", "--jobs", "1"]
     program = [sys.executable, "-m", "model_export", *line]
-    victim = subprocess.Popen(program, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    victim = start(program, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     _wait(lambda: _workers(victim.pid))
     os.kill(_workers(victim.pid)[0], signal.SIGKILL)
     said = victim.communicate()[1]
@@ -252,9 +253,7 @@ def test_a_killed_run_goes_on_and_repeats_nothing(
     out = tmp_path / "out"
     line = ["experiment", str(colocation), "--out", str(out), "--methods", ",".join(METHODS_USED)]
     program = [sys.executable, "-m", "model_export", *line, "--trials", "4", "--jobs", "1"]
-    victim = subprocess.Popen(
-        program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    victim = start(program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _wait(lambda: len(_fits(out)) >= 3)
     victim.send_signal(signal.SIGKILL)
     victim.wait()
@@ -274,9 +273,7 @@ def test_the_first_interrupt_finishes_what_runs_and_the_second_ends_it(tmp_path:
     line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "MLP", "--jobs", "2"]
     program = [sys.executable, "-m", "model_export", *line]
     with (tmp_path / "stderr").open("wb") as stderr:
-        victim = subprocess.Popen(
-            program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True
-        )
+        victim = start(program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr)
     children = Path(f"/proc/{victim.pid}/task/{victim.pid}/children")
     _wait(lambda: len(children.read_text().split()) == 3)  # two workers, and what cleans up after them
     _wait(lambda: _hears_interrupts(victim.pid))
@@ -400,7 +397,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
     list(write_network(simulate(1, **places), data))
     list(write_network(simulate(1, swapped=(), **{**places, "sensors": ("5092",)}), data / "corrected"))
     program = [sys.executable, "-m", "model_export", "experiment", str(data), "--out", str(out), "--quick"]
-    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = run_program(program, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "fitting: 100%" in done.stderr
     return out, json.loads(done.stdout)
 

@@ -4,7 +4,6 @@ import json
 import random
 import socket
 import sqlite3
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,7 +13,9 @@ import msgpack
 import pytest
 
 from edge_agent.messages import Reading
-from tests.broker import AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
+from tests.support.broker import AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
+from tests.support.needs import require
+from tests.support.processes import run_program
 from tests.test_agent import (
     SENSORS,
     START_MS,
@@ -170,13 +171,13 @@ def _cpu_s(agent: AgentProcess) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
-def test_cut_connections_lose_nothing(tmp_path: Path, broker: Broker, bundles: Path) -> None:
+def test_cut_connections_lose_nothing(tmp_path: Path, durable_broker: Broker, bundles: Path) -> None:
     """Dropped TCP connections, in the middle of whatever was under way."""
-    proxy = Proxy(broker.port)
+    proxy = Proxy(durable_broker.port)
     stream = with_closers(readings())
     agent = AgentProcess(tmp_path / "agent", proxy.port, bundles, CALM).start()
     agent.wait_for("broker.connected")
-    with client(broker) as consumer, client(broker) as publisher:
+    with client(durable_broker) as consumer, client(durable_broker) as publisher:
         collector = Collector(consumer)
         share = len(stream) // 8 + 1
         for cut in range(8):
@@ -218,13 +219,10 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of four megabytes."""
     place = tmp_path / "tiny"
     place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "none", place], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("mounting a tiny file system needs root")
+    require("root")
+    run_program(["mount", "-t", "tmpfs", "-o", "size=4m", "none", place], check=True)
     yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
+    run_program(["umount", "--lazy", place], check=True)
 
 
 def test_a_full_disk_loses_nothing(

@@ -1,11 +1,11 @@
 """A gateway's install: only what it needs, and the commands work with just that."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 from edge_agent import bundle
 from tests.conftest import make_model
+from tests.support.processes import run_program
 
 ROOT = Path(__file__).parent.parent
 NOT_ON_A_GATEWAY = ("scipy", "pandas", "sklearn", "optuna", "matplotlib", "typer")
@@ -13,7 +13,7 @@ NOT_ON_A_GATEWAY = ("scipy", "pandas", "sklearn", "optuna", "matplotlib", "typer
 
 def test_a_plain_install_is_light_and_works(tmp_path: Path) -> None:
     """`pip install .` in an empty venv runs --help, inspect and replay without the trainer's libraries."""
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    run_program([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     python, agent = tmp_path / "venv/bin/python", tmp_path / "venv/bin/edge-agent"
     install = [
         python,
@@ -26,10 +26,10 @@ def test_a_plain_install_is_light_and_works(tmp_path: Path) -> None:
         ROOT / "constraints.txt",
         ROOT,
     ]
-    subprocess.run(install, check=True, timeout=280)
+    run_program(install, check=True, timeout=280)
 
     probe = f"import importlib.util as u; print([n for n in {NOT_ON_A_GATEWAY} if u.find_spec(n)])"
-    found = subprocess.run([python, "-c", probe], check=True, capture_output=True, text=True, cwd=tmp_path)
+    found = run_program([python, "-c", probe], check=True, capture_output=True, text=True, cwd=tmp_path)
     assert found.stdout.strip() == "[]"
 
     (tmp_path / "5A2D.bundle").write_bytes(bundle.encode(make_model()))
@@ -39,11 +39,9 @@ def test_a_plain_install_is_light_and_works(tmp_path: Path) -> None:
         ["inspect", "5A2D.bundle"],
         ["replay", "--bundles", ".", "--sensor", "5A2D", "5A2D.csv"],
     ):
-        done = subprocess.run([agent, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = run_program([agent, *command], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert done.stdout
 
-    trainer = subprocess.run(
-        [tmp_path / "venv/bin/model-export", "--help"], capture_output=True, text=True, check=False
-    )
+    trainer = run_program([tmp_path / "venv/bin/model-export", "--help"], capture_output=True, text=True)
     assert (trainer.returncode, trainer.stderr.count("\n")) == (1, 1), trainer.stderr

@@ -8,7 +8,7 @@ import pytest
 
 from edge_agent.errors import RespireError
 from model_export.live import Publisher, Sent
-from tests.broker import MOSQUITTO, Mosquitto, free_port, wait_until
+from tests.support.broker import Mosquitto, free_port, wait_until
 
 CONNACK, PUBACK = b"\x20\x02\x00\x00", b"\x40\x02"
 
@@ -94,9 +94,6 @@ def test_a_broker_that_is_not_there_is_named() -> None:
     assert str(caught.value).endswith("; start one or name another with --broker")
 
 
-@pytest.mark.skipif(
-    not MOSQUITTO, reason="only the mosquitto program can be told to refuse; it is not installed"
-)
 def test_a_broker_that_refuses_is_named(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Not waited for: nobody will let us in by and by."""
     broker = Mosquitto(tmp_path_factory.mktemp("broker"), "allow_anonymous false")

@@ -1,7 +1,6 @@
 """Log events: whole lines as journald gets them, and repeated ones at a limited rate."""
 
 import json
-import subprocess
 import sys
 
 import pytest
@@ -9,6 +8,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from edge_agent.log import Limited
+from tests.support.processes import run_program
 
 TELL = (
     "from edge_agent.log import configure, logger\n"
@@ -23,7 +23,7 @@ TELL = (
 def told(level: str, form: str) -> tuple[str, str]:
     """What a fresh process says on stdout and stderr."""
     command = [sys.executable, "-c", TELL.format(level=level, form=form)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = run_program(command, capture_output=True, text=True, check=True)
     return done.stdout, done.stderr
 
 

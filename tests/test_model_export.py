@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import subprocess
 import sys
 from dataclasses import replace
 from importlib.metadata import version
@@ -21,6 +20,7 @@ from model_export.calibrate import Recipe
 from model_export.cli import app, main
 from tests.models import drawn, linear
 from tests.recordings import FIRST_MS, saved, tidy
+from tests.support.processes import run_program
 
 PROMISED = (
     *("n_train", "n_test", "r2_train", "r2_test", "rmse_test", "support", "bytes"),
@@ -410,9 +410,7 @@ def test_help_does_not_speak_of_types(command: str, capsys: pytest.CaptureFixtur
 def test_it_is_a_program(inside: Path) -> None:
     """python -m model_export; its --help does not wait for the trainer's libraries."""
     program = [sys.executable, "-X", "importtime", "-m", "model_export", "--help"]
-    done = subprocess.run(
-        program, capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent
-    )
+    done = run_program(program, capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent)
     assert "Learn a sensor's calibration" in done.stdout
     assert not re.search(r"\| +(pandas|optuna|sklearn|matplotlib|scipy)$", done.stderr, re.MULTILINE)
 
@@ -422,7 +420,7 @@ def test_without_the_trainers_packages_it_is_one_line() -> None:
     program = (
         "import sys; sys.modules['typer'] = None; from model_export.__main__ import main; sys.exit(main())"
     )
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-c", program, "--help"],
         capture_output=True,
         text=True,

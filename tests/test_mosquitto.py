@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,25 +11,26 @@ from paho.mqtt.client import Client, MQTTv5
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.reasoncodes import ReasonCode
 
+from deploy.demo.brokers import mosquitto
 from edge_agent import bundle
 from edge_agent.cli import main
 from edge_agent.messages import decode_estimate
 from edge_agent.settings import Settings
-from tests.broker import MOSQUITTO, AgentProcess, free_port, listening, wait_until
 from tests.conftest import make_model
+from tests.support.broker import AgentProcess, free_port, listening, wait_until
+from tests.support.needs import require
+from tests.support.processes import run_program, start
 from tests.test_agent import QUICK, readings
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 USERS = ("van-1", "5A2D", "consumer", "dashboard")
-
-if MOSQUITTO is None:
-    pytest.skip("mosquitto is not installed, so its settings cannot be tried", allow_module_level=True)
 
 
 class Deployed:
     """mosquitto with the deployed files; only ports and places differ, and the dashboard is let in."""
 
     def __init__(self, place: Path) -> None:
+        require("mosquitto")
         self.port, self.websockets = free_port(), free_port()
         text = (DEPLOY / "mosquitto.conf").read_text()
         for ours, here in {
@@ -46,12 +46,11 @@ class Deployed:
         (place / "mosquitto.acl").write_text((DEPLOY / "mosquitto.acl").read_text())
         for number, user in enumerate(USERS):
             create = ("-c",) if number == 0 else ()
-            subprocess.run(
-                ["mosquitto_passwd", *create, "-b", place / "passwords", user, f"{user}-pass"], check=True
-            )
+            write = [mosquitto("mosquitto_passwd"), *create, "-b", place / "passwords"]
+            run_program([*write, user, f"{user}-pass"], check=True)
         for secret in ("passwords", "mosquitto.acl"):
             (place / secret).chmod(0o600)
-        self.process = subprocess.Popen([str(MOSQUITTO), "-c", place / "mosquitto.conf"])
+        self.process = start([mosquitto(), "-c", place / "mosquitto.conf"])
         wait_until(lambda: listening(self.port), what="mosquitto")
 
     @contextmanager

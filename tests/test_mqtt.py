@@ -1,8 +1,6 @@
 """Connections to real brokers: sessions, acknowledgements, TLS, passwords, and leaving."""
 
-import shutil
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from deploy.demo.brokers import mosquitto
 from edge_agent.mqtt import Address, Connected, Connection, Disconnected, Event, Inbox, Message, Published
-from tests.broker import MOSQUITTO, AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
+from tests.support.broker import AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
+from tests.support.needs import require
+from tests.support.processes import run_program
 
 WILL = ("agents/t/status", b"offline")
-needs_mosquitto = pytest.mark.skipif(
-    MOSQUITTO is None, reason="mosquitto is not installed; no other broker takes settings"
-)
 
 
 class Line:
@@ -157,7 +155,6 @@ def test_an_acknowledgement_between_two_connections_is_not_sent(durable_broker: 
     proxy.close()
 
 
-@needs_mosquitto
 def test_a_broker_that_forgot_the_session_is_subscribed_to_again(tmp_path: Path) -> None:
     broker = Mosquitto(tmp_path / "forgetful")
     with line(broker.port) as mine:
@@ -207,14 +204,13 @@ def test_a_broker_that_is_away_is_told_with_the_reason() -> None:
 
 
 def openssl(directory: Path, *arguments: str) -> None:
-    subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
+    require("openssl")
+    run_program(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
 
 
 @pytest.fixture
 def keys(tmp_path: Path) -> Path:
     """An authority, and certificates of a broker and a van made by it."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed, so there are no certificates to test with")
     place = tmp_path / "keys"
     place.mkdir()
     fresh = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
@@ -233,8 +229,6 @@ def keys(tmp_path: Path) -> Path:
 @pytest.fixture
 def strict(tmp_path: Path, keys: Path) -> Iterator[Mosquitto]:
     """A broker that shows a certificate and wants to see one."""
-    if MOSQUITTO is None:
-        pytest.skip("mosquitto is not installed; no other broker takes settings")
     files = f"cafile {keys}/ca.pem\ncertfile {keys}/broker.pem\nkeyfile {keys}/broker.key\n"
     broker = Mosquitto(tmp_path / "strict", files, "require_certificate true")
     yield broker
@@ -258,14 +252,13 @@ def test_a_certificate_of_a_stranger_is_refused_and_said(strict: Mosquitto, keys
         assert "certificate verify failed" in told.reason
 
 
-@needs_mosquitto
 def test_the_agent_uses_the_files_of_its_settings_and_shows_no_secret(
     tmp_path: Path, keys: Path, strict: Mosquitto
 ) -> None:
     """TLS and a password, from files; the password is in no log, right or wrong."""
     strict.stop()
     passwords = tmp_path / "passwords"
-    subprocess.run(["mosquitto_passwd", "-c", "-b", passwords, "van-1", "s3cret-pass"], check=True)
+    run_program([mosquitto("mosquitto_passwd"), "-c", "-b", passwords, "van-1", "s3cret-pass"], check=True)
     files = f"cafile {keys}/ca.pem\ncertfile {keys}/broker.pem\nkeyfile {keys}/broker.key\n"
     broker = Mosquitto(
         tmp_path / "both", files, "require_certificate true", f"password_file {passwords}", anonymous=False

@@ -12,7 +12,8 @@ from edge_agent.card import card
 from edge_agent.messages import Estimate, decode_estimate, estimate_record
 from edge_agent.model import Model
 from edge_agent.windows import MAX_TOTAL
-from tests.broker import AgentProcess, Broker, client, wait_until
+from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.processes import start
 from tests.test_agent import Collector, bundles, health, publish, readings, retained
 from tests.test_agent import agent as agent  # noqa: PLC0414 - a fixture
 
@@ -123,7 +124,7 @@ def test_the_consumer_of_the_document_runs(tmp_path: Path, agent: AgentProcess, 
         publisher.publish("calibrated/EARLY/co", json.dumps(early), qos=1, retain=True).wait_for_publish(10)
         collector = Collector(ear, "calibrated/5A2D/co")
         command = [sys.executable, file, broker.host, str(broker.port)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as consumer:
+        with start(command, stdout=subprocess.PIPE, text=True) as consumer:
             assert consumer.stdout
             assert consumer.stdout.readline().startswith("EARLY "), "it has subscribed"
             publish(publisher, readings(minutes=31, sensors=("5A2D",)))

@@ -14,8 +14,8 @@ from edge_agent.messages import Estimate, decode_estimate
 from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
 from edge_agent.outlet import IN_FLIGHT, Outlet
 from edge_agent.settings import Topics
-from tests.broker import MOSQUITTO, Broker, Mosquitto, Proxy, client, wait_until
 from tests.conftest import make_model
+from tests.support.broker import Broker, Mosquitto, Proxy, client, wait_until
 
 WINDOW_MS = 900_000
 
@@ -120,7 +120,6 @@ def test_goodbye_is_said_although_the_broker_acknowledges_nothing(journal: Journ
     proxy.close()
 
 
-@pytest.mark.skipif(MOSQUITTO is None, reason="mosquitto is not installed; no other broker refuses")
 def test_an_estimate_that_the_broker_refuses_stays_until_it_is_let_in(
     tmp_path: Path, journal: Journal
 ) -> None:

@@ -2,11 +2,12 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.processes import run_program
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -23,7 +24,7 @@ RUN = [command for command in COMMANDS if command not in MAKE + INSTALL]
 def test_make_targets_of_readme_exist() -> None:
     """They are what CI and the demo's own test run; here only that make knows them."""
     for command in MAKE:
-        subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+        run_program([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
     assert {"make demo", "make test", "make check", "make bench"} == set(MAKE)
 
 
@@ -46,8 +47,8 @@ def test_the_way_from_recording_to_estimates_runs_as_written(tmp_path: Path) -> 
     for name in ("deploy", "constraints.txt"):
         (tmp_path / name).symlink_to(ROOT / name)
     for command in RUN:
-        done = subprocess.run(
-            ["sh", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        done = run_program(
+            ["sh", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True
         )
         expected = 78 if "deploy/edge-agent.toml" in command else 0
         assert done.returncode == expected, f"{command}\n{done.stderr}"

@@ -1,19 +1,15 @@
 """Real co-location recordings, where they are at hand; none of them is in this repository."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from model_export.cli import main
-
-FOLDER = Path(os.environ.get("RESPIRE_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
-FILES = sorted(FOLDER.glob("*.csv.gz"))
+from tests.support.needs import real_recordings
 
 
-@pytest.mark.skipif(not FILES, reason=f"no recordings in {FOLDER}; RESPIRE_DATA names another folder")
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.split(".")[0])
+@pytest.mark.parametrize("path", real_recordings())
 def test_every_recording_can_be_fitted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], path: Path
 ) -> None:

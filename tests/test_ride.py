@@ -14,7 +14,7 @@ from edge_agent.windows import Outcome, Windows
 from model_export.campaign import SENSORS
 from model_export.live import PER_CHANNEL, Sent
 from model_export.ride import Ride, ride
-from tests.broker import Broker, client, wait_until
+from tests.support.broker import Broker, client, wait_until
 
 
 class Listener:
@@ -59,21 +59,19 @@ def test_every_reading_arrives_and_an_agent_takes_them_all(
     assert [parse_time(row.split(",")[0]) for row in rows] == stamps
 
 
-def test_a_ride_outlives_its_broker(broker: Broker) -> None:
+def test_a_ride_outlives_its_broker(durable_broker: Broker) -> None:
     """The broker goes and comes back on the way; what was sent is acknowledged in the end."""
-    if not broker.persistent:
-        pytest.skip(f"{broker.name} cannot be restarted")
     stop = threading.Event()
-    way = Ride(broker.host, broker.port, speed_up=600.0, max_inflight=5)
+    way = Ride(durable_broker.host, durable_broker.port, speed_up=600.0, max_inflight=5)
     results: list[object] = []
     thread = threading.Thread(target=lambda: results.append(ride(way, stop)), daemon=True)
-    with client(broker) as subscriber:
+    with client(durable_broker) as subscriber:
         listener = Listener(subscriber)
         thread.start()
         wait_until(lambda: listener.messages > 20)
-    broker.stop()
-    broker.start()  # type: ignore[attr-defined]
-    with client(broker) as subscriber:
+    durable_broker.stop()
+    durable_broker.start()
+    with client(durable_broker) as subscriber:
         listener = Listener(subscriber)
         wait_until(lambda: listener.messages > 20)
         stop.set()
@@ -82,20 +80,18 @@ def test_a_ride_outlives_its_broker(broker: Broker) -> None:
     assert sent.acknowledged == sent.sent > 40  # type: ignore[attr-defined]
 
 
-def test_a_ride_ends_in_time_although_its_broker_is_gone(broker: Broker) -> None:
+def test_a_ride_ends_in_time_although_its_broker_is_gone(durable_broker: Broker) -> None:
     """A van with seconds to go does not wait for ever for a broker that has died."""
-    if not broker.persistent:
-        pytest.skip(f"{broker.name} cannot be restarted")
-    way = Ride(broker.host, broker.port, speed_up=600.0, seconds=4.0, max_inflight=5)
+    way = Ride(durable_broker.host, durable_broker.port, speed_up=600.0, seconds=4.0, max_inflight=5)
     results: list[Sent] = []
     thread = threading.Thread(target=lambda: results.append(ride(way, threading.Event())), daemon=True)
-    with client(broker) as subscriber:
+    with client(durable_broker) as subscriber:
         listener = Listener(subscriber)
         thread.start()
         wait_until(lambda: listener.messages > 5)
-    broker.stop()
+    durable_broker.stop()
     thread.join(30)
-    broker.start()  # type: ignore[attr-defined]
+    durable_broker.start()
     (sent,) = results
     assert 0 < sent.sent - sent.acknowledged <= 5
 

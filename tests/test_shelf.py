@@ -6,8 +6,8 @@ import pytest
 
 from edge_agent import bundle, shelf
 from edge_agent.errors import BadBundle
-from tests.broker import wait_until
 from tests.conftest import make_model
+from tests.support.broker import wait_until
 
 
 def put(directory: Path, name: str, sensor: str) -> None:

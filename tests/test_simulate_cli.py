@@ -13,7 +13,8 @@ from typer.testing import CliRunner, Result
 
 from edge_agent.errors import BadSettings
 from model_export.simulate_cli import command
-from tests.broker import Broker, client, wait_until
+from tests.support.broker import Broker, client, wait_until
+from tests.support.processes import start
 
 app = typer.Typer()
 app.command()(command)
@@ -89,24 +90,11 @@ def test_a_signal_ends_a_van_cleanly(broker: Broker, number: signal.Signals) -> 
     """Exit 0, everything sent is acknowledged, nothing on stderr."""
     address = f"{broker.host}:{broker.port}"
     arrived: list[object] = []
+    program = [sys.executable, "-m", "model_export", "simulate", "--live", "--broker", address]
     with client(broker) as subscriber:
         subscriber.on_message = lambda *_: arrived.append(None)
         subscriber.subscribe("sensors/#")
-        van = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "model_export",
-                "simulate",
-                "--live",
-                "--broker",
-                address,
-                "--speed-up",
-                "600",
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        van = start([*program, "--speed-up", "600"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         wait_until(lambda: len(arrived) > 30 or van.poll() is not None)
         van.send_signal(number)
         stdout, stderr = van.communicate(timeout=20)

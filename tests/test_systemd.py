@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from edge_agent.systemd import Notifier
-from tests.broker import AgentProcess, Broker
+from tests.support.broker import AgentProcess, Broker
 
 
 @pytest.fixture

@@ -1,26 +1,22 @@
 """The systemd unit: valid, barely exposed, and an agent that works inside its walls."""
 
 import json
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from edge_agent.cli import CONFIGURATION
 from edge_agent.clock import Clock
 from edge_agent.settings import DEFAULT_FILE, Settings
-from tests import confine
-from tests.broker import AgentProcess, Broker, client, wait_until
+from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.needs import require
+from tests.support.processes import run_program
 
 UNIT = Path(__file__).parent.parent / "deploy" / "edge-agent.service"
 INSTALLED = "/opt/edge-agent/bin/edge-agent"
-
-needs_systemd = pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed (package systemd)"
-)
 
 
 def values(key: str) -> list[str]:
@@ -29,8 +25,9 @@ def values(key: str) -> list[str]:
     return [value for name, _, value in pairs if name == key]
 
 
-def analyze(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, check=False)
+def analyze(*arguments: str | Path) -> CompletedProcess[str]:
+    require("systemd-analyze")
+    return run_program(["systemd-analyze", *arguments], capture_output=True, text=True)
 
 
 @pytest.fixture
@@ -41,13 +38,11 @@ def unit(tmp_path: Path) -> Path:
     return copy
 
 
-@needs_systemd
 def test_systemd_finds_nothing_wrong_with_the_unit(unit: Path) -> None:
     told = analyze("verify", unit)
     assert (told.returncode, told.stderr) == (0, "")
 
 
-@needs_systemd
 def test_the_unit_is_barely_exposed(unit: Path) -> None:
     """What is left is the network, which is its job, and asking the clock (most: 10.0)."""
     told = analyze("security", "--offline=yes", "--threshold=16", unit)
@@ -84,7 +79,6 @@ def _expanded(word: str) -> Iterator[str]:
             yield from _expanded(inner)
 
 
-@needs_systemd
 def test_the_filter_leaves_the_question_whether_the_clock_is_synchronised() -> None:
     """The C library asks by either name; only setting the clock is for others."""
     allowed = set(allowed_calls())
@@ -92,17 +86,15 @@ def test_the_filter_leaves_the_question_whether_the_clock_is_synchronised() -> N
     assert not {"settimeofday", "clock_settime", "mount", "ptrace", "setuid"} & allowed
 
 
-@needs_systemd
 def test_the_agent_works_under_the_units_own_filter_of_system_calls(tmp_path: Path, broker: Broker) -> None:
     """It starts, journals a reading, asks the kernel's clock and stops, with what the unit denies denied."""
-    if confine.LIBRARY is None:
-        pytest.skip("libseccomp is not installed, so no system call can be denied")
+    require("libseccomp")
     (tmp_path / "bundles").mkdir()
     often = "[health]\ninterval_s = 0.2\n"
     agent = AgentProcess(tmp_path / "agent", broker.port, tmp_path / "bundles", often)
     agent.config.write_text(agent.config.read_text().replace('"trusted"', '"kernel"'))
     limits = json.dumps({"allow": allowed_calls(), "no_exec_memory": True})
-    agent.start_within([sys.executable, "-m", "tests.confine", limits])
+    agent.start_within([sys.executable, "-m", "tests.support.confine", limits])
     agent.wait_for("broker.connected")
     told: list[dict[str, object]] = []
     with client(broker) as ear:

@@ -10,8 +10,8 @@ from pathlib import Path
 from edge_agent import bundle
 from tests.bench.subscriber import CONFIG, TOPICS, bare, publish
 from tests.bench.table import row
-from tests.broker import AgentProcess, Mosquitto, client, wait_until
 from tests.conftest import make_warming_model
+from tests.support.broker import AgentProcess, Mosquitto, client, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 START_MS = 1_706_778_000_000

@@ -7,7 +7,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.broker import Mosquitto, client
+from tests.support.broker import Mosquitto, client
+from tests.support.processes import start
 
 TOPICS = 600
 CONFIG = ("max_inflight_messages 200",)
@@ -70,7 +71,7 @@ def bare(messages: int) -> tuple[float, float]:
 
 def _bare(broker: Mosquitto, messages: int) -> tuple[float, float]:
     command = [sys.executable, "-c", BARE, str(broker.port)]
-    first = subprocess.Popen([*command, "1"], stdout=subprocess.PIPE, text=True)
+    first = start([*command, "1"], stdout=subprocess.PIPE, text=True)
     assert first.stdout
     first.stdout.readline()
     publish(broker, 1, 0)

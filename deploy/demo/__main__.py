@@ -6,41 +6,28 @@ make demo SECONDS=60   for so many seconds
 
 import argparse
 import contextlib
-import ctypes
-import fcntl
-import functools
-import http.server
 import json
-import os
 import shutil
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-ROOT = Path(__file__).resolve().parent.parent
-DASHBOARD = ROOT / "deploy" / "dashboard"
+from deploy.demo.brokers import amqtt_command, mosquitto, mosquitto_command
+from deploy.demo.page import building, dashboard
+from deploy.demo.parts import ROOT, Failure, child, say, script, tail
+from deploy.demo.processes import HOST, Process, free_port, listening, uninterrupted
+
 SENSORS = ("1FEA", "5092", "5A2D", "5CB6", "B5FF", "D3EB")
 DATASETS = ("T-W", "B-W")  # 1FEA stood beside the reference for a fifth of T-W only: too little by itself
 TRIALS = 6  # of the search for hyperparameters; 15 give the same R² on the road
 SPEED_UP = 900  # a window a second
 SEED = 1
 FITS_AT_ONCE = 2
-HOST = "127.0.0.1"
-LIBC = ctypes.CDLL(None)
-MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
-
-Process = subprocess.Popen[bytes]
-
-say = Console(stderr=True, highlight=False)
 
 
 def main() -> int:
@@ -64,10 +51,6 @@ def main() -> int:
         say.print(f"demo: {failure}", markup=False)
         return 1
     return 0
-
-
-class Failure(Exception):
-    """A part of the demo did not do what it should; the text is the end of its log."""
 
 
 def demonstrate(stack: contextlib.ExitStack, seconds: float) -> None:
@@ -164,24 +147,15 @@ def fitting(place: Path, sensor: str) -> contextlib.AbstractContextManager[Proce
 
 @contextlib.contextmanager
 def broker(place: Path) -> Iterator[tuple[int, int, Process]]:
-    """A broker with MQTT and WebSockets on free ports: mosquitto, or the embedded amqtt."""
+    """A broker with MQTT and WebSockets on free ports."""
     mqtt, ws = free_port(), free_port()
-    config = place / "broker.conf"
-    if MOSQUITTO:
-        config.write_text(
-            f"allow_anonymous true\nmax_queued_messages 100000\nlog_type error\n"
-            f"listener {mqtt} {HOST}\nlistener {ws} {HOST}\nprotocol websockets\n"
-        )
-        start = [MOSQUITTO, "-c", config]
+    if mosquitto():
+        web = (f"listener {ws} {HOST}", "protocol websockets")
+        command = mosquitto_command(place, mqtt, "allow_anonymous true", "max_queued_messages 100000", *web)
     else:
-        listeners = {
-            "default": {"type": "tcp", "bind": f"{HOST}:{mqtt}"},
-            "ws": {"type": "ws", "bind": f"{HOST}:{ws}"},
-        }
-        config.write_text(json.dumps({"listeners": listeners}))  # JSON is YAML too
-        start = [script("amqtt"), "-c", config]
-    say.print(f"starting {'mosquitto' if MOSQUITTO else 'amqtt, for want of mosquitto'}")
-    with child(place / "broker.log", *start) as process:
+        command = amqtt_command(place, mqtt, ws)
+    say.print(f"starting {'mosquitto' if mosquitto() else 'amqtt, because mosquitto is not installed'}")
+    with child(place / "broker.log", *command) as process:
         wait_for(lambda: listening(mqtt) and listening(ws), process, place / "broker.log")
         yield mqtt, ws, process
 
@@ -210,58 +184,6 @@ def van(place: Path, port: int, seconds: float, truth: Path) -> Iterator[Process
         yield process
 
 
-@contextlib.contextmanager
-def dashboard(ws: int) -> Iterator[str]:
-    """The page, served on a free port; its address."""
-    handler = functools.partial(Quiet, directory=str(DASHBOARD / "dist"))
-    with http.server.ThreadingHTTPServer((HOST, 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://{HOST}:{server.server_port}/?broker=ws://{HOST}:{ws}"
-        server.shutdown()
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A file server that keeps its requests to itself."""
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextlib.contextmanager
-def building(place: Path) -> Iterator[Callable[[], bool]]:
-    """Build the page, if need be, while other things are done; what is given waits and tells if there is one.
-
-    A second demo waits for the first one's build. Without a page the rest is still worth seeing.
-    """
-    npm, log = shutil.which("npm"), place / "npm.log"
-    with (DASHBOARD / "package.json").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if npm and not is_built():
-            say.print("building the dashboard meanwhile")
-            steps = f"{npm} ci --no-audit --no-fund && exec {npm} run build"
-            with child(log, "sh", "-c", steps, directory=DASHBOARD) as process:
-                yield lambda: process.wait() == 0 or no_page(tail(log))
-                return
-    yield lambda: is_built() or no_page("npm is not installed; the rest runs")
-
-
-def is_built() -> bool:
-    """Whether the page is newer than its sources."""
-    page = DASHBOARD / "dist" / "index.html"
-    sources = [*(DASHBOARD / "src").rglob("*"), *DASHBOARD.glob("*.*")]
-    return page.exists() and page.stat().st_mtime > max(source.stat().st_mtime for source in sources)
-
-
-def no_page(reason: str) -> bool:
-    say.print(f"no dashboard: {reason}", markup=False)
-    return False
-
-
-def script(name: str) -> str:
-    """A command as it was installed beside this Python."""
-    return str(Path(sys.executable).with_name(name))
-
-
 def run(place: Path, *arguments: object) -> None:
     """Run one command to its end."""
     log = place / f"{Path(str(arguments[0])).name}.log"
@@ -270,73 +192,12 @@ def run(place: Path, *arguments: object) -> None:
             raise Failure(tail(log))
 
 
-@contextlib.contextmanager
-def child(log: Path, *arguments: object, directory: Path = ROOT) -> Iterator[Process]:
-    """A process in a session of its own, so that Ctrl-C reaches us first; ended when we are done with it."""
-    with log.open("wb") as file:
-        process = subprocess.Popen(
-            [str(argument) for argument in arguments],
-            stdout=file,
-            stderr=file,
-            cwd=directory,
-            start_new_session=True,
-            preexec_fn=die_with_parent,  # noqa: PLW1509 - it only makes one system call
-        )
-    try:
-        yield process
-    finally:
-        with uninterrupted():
-            end(process)
-
-
-def end(process: Process) -> None:
-    """End a process and those that it started."""
-    for number, patience_s in ((signal.SIGTERM, 10.0), (signal.SIGKILL, None)):
-        if process.poll() is None:
-            os.killpg(process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(patience_s)
-
-
-def die_with_parent() -> None:
-    """Linux ends a child when its parent dies, however that came about."""
-    pr_set_pdeathsig = 1
-    LIBC.prctl(pr_set_pdeathsig, signal.SIGTERM)
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """A second Ctrl-C does not cut the tidying short."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def wait_for(condition: Callable[[], bool], process: Process, log: Path) -> None:
     deadline = time.monotonic() + 30
     while not condition():
         if process.poll() is not None or time.monotonic() > deadline:
             raise Failure(tail(log))
         time.sleep(0.05)
-
-
-def tail(log: Path) -> str:
-    return f"{log.stem}: {log.read_text(errors='replace').strip()[-600:] or 'ended without a word'}"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
-
-
-def listening(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=0.5):
-        return True
-    return False
 
 
 if __name__ == "__main__":

@@ -1,29 +1,23 @@
-"""Real brokers for tests: one that is given, a container, the mosquitto program, or the embedded amqtt."""
+"""Real brokers for tests: one that is given, a container, the mosquitto program, or amqtt."""
 
-import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
-MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
-
-
-def free_port() -> int:
-    """A loopback port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from deploy.demo.brokers import amqtt_command, mosquitto_command
+from deploy.demo.processes import HOST, Process, free_port, listening
+from tests.support.needs import require
+from tests.support.processes import start
 
 
 def wait_until(condition: Callable[[], object], timeout_s: float = 30.0, what: str = "") -> None:
@@ -33,12 +27,6 @@ def wait_until(condition: Callable[[], object], timeout_s: float = 30.0, what: s
         if time.monotonic() > deadline:
             raise TimeoutError(f"{what or condition} did not come true in {timeout_s} s")
         time.sleep(0.01)
-
-
-def listening(port: int, host: str = "127.0.0.1") -> bool:
-    with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=0.5):
-        return True
-    return False
 
 
 class Broker:
@@ -61,37 +49,57 @@ class Broker:
         self.stop()
 
 
-class Mosquitto(Broker):
-    """The mosquitto program with its own directory; it keeps sessions and queues over a restart."""
+class Own(Broker):
+    """A broker that is a process of ours, with its own folder, on the same port as ever."""
+
+    def __init__(self, command: list[str], port: int) -> None:
+        super().__init__(HOST, port)
+        self._command = command
+        self._log = Path(command[-1]).with_suffix(".log")
+        self.process: Process | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Start it, on the same port as ever."""
+        with self._log.open("ab") as log:
+            self.process = start(self._command, stdout=log, stderr=log)
+        wait_until(lambda: listening(self.port), what=self.name)
+
+    def stop(self) -> None:
+        """Stop it as an operator would."""
+        if self.process:
+            self.process.terminate()
+            self.process.wait(timeout=20)
+            self.process = None
+
+
+class Mosquitto(Own):
+    """The mosquitto program; it keeps sessions and queues over a restart."""
 
     name = "the mosquitto program"
     persistent = True
 
     def __init__(self, directory: Path, *lines: str, anonymous: bool = True) -> None:
-        super().__init__("127.0.0.1", free_port())
+        require("mosquitto")
         directory.mkdir(parents=True, exist_ok=True)
-        self._config = directory / "mosquitto.conf"
-        text = (
-            f"listener {self.port} 127.0.0.1\nallow_anonymous {str(anonymous).lower()}\npersistence true\n"
-            f"persistence_location {directory}/\nmax_queued_messages 1000000\nlog_type error\n"
-        ) + "\n".join(lines)
-        if os.geteuid() == 0:
-            text += "\nuser root"
-        self._config.write_text(text + "\n")
-        self._process: subprocess.Popen[bytes] | None = None
-        self.start()
+        port = free_port()
+        settings = (
+            f"allow_anonymous {str(anonymous).lower()}",
+            f"persistence true\npersistence_location {directory}/",
+            "max_queued_messages 1000000",
+        )
+        super().__init__(mosquitto_command(directory, port, *settings, *lines), port)
 
-    def start(self) -> None:
-        """Start it, on the same port as ever."""
-        self._process = subprocess.Popen([str(MOSQUITTO), "-c", self._config])
-        wait_until(lambda: listening(self.port), what="mosquitto")
 
-    def stop(self) -> None:
-        """Stop it as an operator would; it writes its sessions to disk."""
-        if self._process:
-            self._process.terminate()
-            self._process.wait(timeout=20)
-            self._process = None
+class Amqtt(Own):
+    """The amqtt program: enough to pass messages, not to prove that none is lost."""
+
+    name = "amqtt"
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        port = free_port()
+        super().__init__(amqtt_command(directory, port), port)
 
 
 class Container(Broker):
@@ -133,55 +141,6 @@ class Container(Broker):
         self._container.stop()
 
 
-class Embedded(Broker):
-    """amqtt in a thread: enough to pass messages, not to prove that none is lost."""
-
-    name = "the embedded amqtt"
-
-    def __init__(self) -> None:
-        super().__init__("127.0.0.1", free_port())
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self._broker = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(20)
-
-    async def _start(self) -> object:
-        from amqtt.broker import Broker as Amqtt
-
-        broker = Amqtt({"listeners": {"default": {"type": "tcp", "bind": f"127.0.0.1:{self.port}"}}})
-        await broker.start()
-        return broker
-
-    def stop(self) -> None:
-        """Stop it and its thread."""
-        asyncio.run_coroutine_threadsafe(self._broker.shutdown(), self._loop).result(20)  # type: ignore[attr-defined]
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-
-
-def docker_answers() -> bool:
-    """Whether a Docker engine is there, not merely its client."""
-    import docker
-
-    if "DOCKER_HOST" not in os.environ and not Path("/var/run/docker.sock").exists():
-        return False
-    try:
-        with contextlib.closing(docker.from_env(timeout=5)) as engine:
-            engine.ping()
-    except docker.errors.DockerException:
-        return False
-    return True
-
-
-def kind_of_broker() -> str:
-    """Which broker this run uses, decided once in the order README gives."""
-    if os.environ.get("EDGE_AGENT_TEST_BROKER"):
-        return "given"
-    if docker_answers():
-        return "container"
-    return "mosquitto" if MOSQUITTO else "amqtt"
-
-
 def make_broker(kind: str, directory: Path) -> Broker:
     """A broker of that kind, running."""
     if kind == "given":
@@ -189,13 +148,14 @@ def make_broker(kind: str, directory: Path) -> Broker:
         return Broker(host, int(port))
     if kind == "container":
         return Container(directory)
-    return Mosquitto(directory) if kind == "mosquitto" else Embedded()
+    return Mosquitto(directory) if kind == "mosquitto" else Amqtt(directory)
 
 
 @contextlib.contextmanager
 def client(broker: Broker, client_id: str = "", keep: bool = False) -> Iterator[Client]:
     """A connected paho client, its loop running."""
-    made = Client(CallbackAPIVersion.VERSION2, client_id=client_id, clean_session=not keep)
+    named = client_id or f"test-{uuid.uuid4()}"  # amqtt gives clients without a name each other's messages
+    made = Client(CallbackAPIVersion.VERSION2, client_id=named, clean_session=not keep)
     made.max_inflight_messages_set(200)
     made.max_queued_messages_set(0)
     made.connect(broker.host, broker.port)
@@ -281,7 +241,7 @@ class AgentProcess:
             f'agent = "van-1"\nclock = "trusted"\nbundles = "{bundles}"\nstate = "{self.state}"\n'
             f"{extra}\n[broker]\nport = {broker_port}\n"
         )
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Process | None = None
         self.python = sys.executable
 
     def start(self, **environment: str) -> "AgentProcess":
@@ -292,7 +252,7 @@ class AgentProcess:
         """Start it by a program that becomes it."""
         log = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         command = [*wrapper, self.python, "-m", "edge_agent", "run", "--config", str(self.config)]
-        self.process = subprocess.Popen(command, stderr=log, env={**os.environ, **environment})
+        self.process = start(command, stderr=log, env={**os.environ, **environment})
         os.close(log)
         return self
 

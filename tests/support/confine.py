@@ -1,4 +1,4 @@
-"""Runs a program under a filter of system calls, as systemd does: `python -m tests.confine FILTER PROGRAM`.
+"""Runs a program under a filter of system calls: `python -m tests.support.confine FILTER PROGRAM`.
 
 FILTER is a JSON map: `allow` (every other call fails with EPERM) or `deny` (every other call works), and
 `no_exec_memory` for MemoryDenyWriteExecute.

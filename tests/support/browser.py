@@ -176,10 +176,7 @@ class Chromium:
     """A browser of one's own: a fresh profile, no network of its own, ended with the `with` block."""
 
     def __init__(self, profile: Path, environment: Mapping[str, str] = os.environ) -> None:
-        path = chromium_path()
-        if path is None:
-            raise BrowserFailed(f"no browser: expected one of {', '.join(NAMES)} on the path")
-        arguments = [path, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        arguments = [str(chromium_path()), *FLAGS, f"--user-data-dir={profile}", "about:blank"]
         self.pid, self.pipe = _spawn(arguments, {**environment, "TZ": "UTC"})
 
     def __enter__(self) -> Self:
@@ -216,7 +213,8 @@ def _spawn(arguments: list[str], environment: Mapping[str, str]) -> tuple[int, P
         (os.POSIX_SPAWN_DUP2, theirs_in, COMMANDS_FD),
         (os.POSIX_SPAWN_DUP2, theirs_out, EVENTS_FD),
     ]
-    pid = os.posix_spawn(arguments[0], arguments, environment, file_actions=actions)
+    heard = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+    pid = os.posix_spawn(arguments[0], arguments, environment, file_actions=actions, setsigdef=heard)
     os.close(theirs_in)
     os.close(theirs_out)
     return pid, Pipe(commands, replies)

@@ -1,0 +1,62 @@
+"""The dashboard: built with npm where it is older than its sources, and served on loopback."""
+
+import contextlib
+import fcntl
+import functools
+import http.server
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from deploy.demo.parts import ROOT, child, say, tail
+from deploy.demo.processes import HOST
+
+DASHBOARD = ROOT / "deploy" / "dashboard"
+
+
+@contextlib.contextmanager
+def dashboard(ws: int) -> Iterator[str]:
+    """The page, served on a free port; its address."""
+    handler = functools.partial(Quiet, directory=str(DASHBOARD / "dist"))
+    with http.server.ThreadingHTTPServer((HOST, 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://{HOST}:{server.server_port}/?broker=ws://{HOST}:{ws}"
+        server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A file server that keeps its requests to itself."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextlib.contextmanager
+def building(place: Path) -> Iterator[Callable[[], bool]]:
+    """Build the page, if need be, while other things are done; what is given waits and tells if there is one.
+
+    A second demo waits for the first one's build. Without a page the rest is still worth seeing.
+    """
+    npm, log = shutil.which("npm"), place / "npm.log"
+    with (DASHBOARD / "package.json").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if npm and not is_built():
+            say.print("building the dashboard meanwhile")
+            steps = f"{npm} ci --no-audit --no-fund && exec {npm} run build"
+            with child(log, "sh", "-c", steps, directory=DASHBOARD) as process:
+                yield lambda: process.wait() == 0 or no_page(tail(log))
+                return
+    yield lambda: is_built() or no_page("npm is not installed; the rest runs")
+
+
+def is_built() -> bool:
+    """Whether the page is newer than its sources."""
+    page = DASHBOARD / "dist" / "index.html"
+    sources = [*(DASHBOARD / "src").rglob("*"), *DASHBOARD.glob("*.*")]
+    return page.exists() and page.stat().st_mtime > max(source.stat().st_mtime for source in sources)
+
+
+def no_page(reason: str) -> bool:
+    say.print(f"no dashboard: {reason}", markup=False)
+    return False

@@ -1,0 +1,68 @@
+"""Child processes that cannot outlive this one, and loopback ports for them."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+HOST = "127.0.0.1"
+TETHER = Path(__file__).with_name("tether.py")
+
+Process = subprocess.Popen[Any]
+
+
+def tethered(command: Sequence[object]) -> list[str]:
+    """The command with default signals; it gets SIGTERM when the process that starts it ends."""
+    return [sys.executable, "-I", "-S", str(TETHER), *(str(word) for word in command)]
+
+
+def start(command: Sequence[object], **options: Any) -> Process:
+    """Start a tethered command in a process group of its own, which Ctrl-C in the terminal does not reach."""
+    return subprocess.Popen(tethered(command), start_new_session=True, **options)
+
+
+def end(process: Process, patience_s: float = 10.0) -> None:
+    """End a process and everything it started."""
+    with uninterrupted():
+        if process.poll() is None:
+            _signal_group(process, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(patience_s)
+        _signal_group(process, signal.SIGKILL)
+        process.wait()
+
+
+def _signal_group(process: Process, number: signal.Signals) -> None:
+    """The group outlives its first process while any other member runs."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """A second Ctrl-C does not cut the tidying short."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def listening(port: int, host: str = HOST) -> bool:
+    """Whether somebody accepts connections there."""
+    with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=0.5):
+        return True
+    return False

@@ -1,0 +1,129 @@
+"""What some tests need beside Python, and what it costs where it is missing.
+
+`python -m tests.support.needs` says in one line what is missing here. A test calls `require` where it uses
+the thing, so no test is skipped in silence: the reason is the first word of every skip.
+"""
+
+import contextlib
+import functools
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.demo.brokers import mosquitto
+from tests.support import browser, confine
+
+RECORDINGS = Path(os.environ.get("RESPIRE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+BY_THE_MINUTE = (
+    "metasense-elcajon-1[12].*",
+    "metasense-*-as-delivered*",
+    "airsenseur-ispra-??????.*",
+    "satvam-*",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something outside Python: how to see that it is there, and what is not tested without it."""
+
+    there: Callable[[], bool]
+    cost: str
+
+
+def _program(name: str) -> Callable[[], bool]:
+    return lambda: shutil.which(name) is not None
+
+
+def _can_mount() -> bool:
+    return os.geteuid() == 0 and shutil.which("mount") is not None
+
+
+def _dynamic_security() -> bool:
+    return dynamic_security_plugin() is not None
+
+
+def dynamic_security_plugin() -> Path | None:
+    """mosquitto's plugin that can refuse a subscription: the system's, or beside the mosquitto of `make`."""
+    places = [Path("/usr/lib"), Path(str(mosquitto())).parent.parent / "mosquitto" / "usr" / "lib"]
+    found = (path for place in places for path in place.glob("**/mosquitto_dynamic_security.so"))
+    return next(found, None)
+
+
+NEEDS = {
+    "mosquitto": Need(lambda: mosquitto() is not None, "no test of durability, access lists and TLS"),
+    "chromium": Need(lambda: browser.chromium_path() is not None, "no test of the dashboard in a browser"),
+    "npm": Need(_program("npm"), "no dashboard"),
+    "openssl": Need(_program("openssl"), "no test of TLS"),
+    "systemd-analyze": Need(_program("systemd-analyze"), "no test of the systemd unit"),
+    "libseccomp": Need(lambda: confine.LIBRARY is not None, "no test with denied system calls"),
+    "root": Need(_can_mount, "no test with a full disk"),
+    "mosquitto's dynamic security plugin": Need(_dynamic_security, "no test of a refused subscription"),
+    "real recordings": Need(lambda: any(RECORDINGS.glob("*.csv.gz")), "no test on real recordings"),
+}
+
+
+@functools.cache
+def is_there(name: str) -> bool:
+    """Whether this machine has it; asked once."""
+    return NEEDS[name].there()
+
+
+def require(*names: str) -> None:
+    """Skip the test unless the machine has all of these."""
+    for name in names:
+        if not is_there(name):
+            pytest.skip(_reason(name))
+
+
+def _reason(name: str) -> str:
+    return f"needs {name}: {NEEDS[name].cost} without"
+
+
+def real_recordings() -> list[Any]:
+    """Parameters of a test: the recordings with a row a minute that its limits were made for."""
+    found = sorted(path for pattern in BY_THE_MINUTE for path in RECORDINGS.glob(pattern))
+    missing = pytest.param(None, marks=pytest.mark.skip(reason=_reason("real recordings")), id="none")
+    return [pytest.param(path, id=path.name.split(".")[0]) for path in found] or [missing]
+
+
+@functools.cache
+def docker_answers() -> bool:
+    """Whether a Docker engine is there, not merely its client."""
+    import docker
+
+    if "DOCKER_HOST" not in os.environ and not Path("/var/run/docker.sock").exists():
+        return False
+    try:
+        with contextlib.closing(docker.from_env(timeout=5)) as engine:
+            engine.ping()
+    except docker.errors.DockerException:
+        return False
+    return True
+
+
+def kind_of_broker() -> str:
+    """Which broker this run uses: EDGE_AGENT_TEST_BROKER, a container, mosquitto, or else amqtt."""
+    chosen = os.environ.get("EDGE_AGENT_TEST_BROKER", "")
+    if chosen in ("container", "mosquitto", "amqtt"):
+        return chosen
+    if chosen:
+        return "given"
+    if docker_answers():
+        return "container"
+    return "mosquitto" if is_there("mosquitto") else "amqtt"
+
+
+def summary() -> str:
+    """One line: the broker, the browser, and what is missing with what that costs."""
+    missing = [f"{name} ({need.cost})" for name, need in NEEDS.items() if not is_there(name)]
+    without = f"missing: {', '.join(missing)}" if missing else "nothing is missing"
+    return f"broker: {kind_of_broker()}; browser: {browser.chromium_path() or 'none'}; {without}"
+
+
+if __name__ == "__main__":
+    print(summary())
