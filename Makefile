@@ -11,11 +11,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 CONSTRAINTS ?= constraints.txt
-AGENT_TESTS = $(shell grep -L model_export tests/test_*.py)
+AGENT_TESTS = $(filter-out %_readme.py %_dashboard.py %_install.py,$(shell grep -L model_export tests/test_*.py))
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
   $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
-# pip is quiet unless it fails
-quietly = $(1) >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; exit 1; }
+UNLESS_IT_FAILS := >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; exit 1; }
 
 .PHONY: test check bench demo experiment faults oldest newest agent-test clean
 
@@ -52,18 +51,18 @@ newest:
 $(VENV)/demo: pyproject.toml $(CONSTRAINTS) deploy/demo/mosquitto.sh
 	@echo "making $(VENV), which takes a minute" >&2
 	@$(PYTHON) -m venv $(VENV)
-	@$(call quietly,$(INSTALL) --editable '.[export]' amqtt)
+	@$(INSTALL) --editable '.[export]' amqtt $(UNLESS_IT_FAILS)
 	@deploy/demo/mosquitto.sh $(BIN)
 	@touch $@
 
 $(VENV)/installed: $(VENV)/demo
 	@echo "installing what the tests need" >&2
-	@$(call quietly,$(INSTALL) --editable '.[export,test,dev]')
+	@$(INSTALL) --editable '.[export,test,dev]' $(UNLESS_IT_FAILS)
 	@touch $@
 
 $(VENV)/agent: pyproject.toml $(CONSTRAINTS) deploy/demo/mosquitto.sh
 	@$(PYTHON) -m venv $(VENV)
-	@$(call quietly,$(INSTALL) --editable '.[test]')
+	@$(INSTALL) --editable '.[test]' $(UNLESS_IT_FAILS)
 	@deploy/demo/mosquitto.sh $(BIN)
 	@touch $@
 

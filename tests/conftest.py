@@ -1,5 +1,6 @@
 """Things that many tests need: a small real model and a seeded source of chance."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,9 +104,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The closing summary names the broker, the browser, and how many tests of durability ran."""
-    ran, skipped = (
-        sum("durable" in report.keywords for kind in kinds for report in terminalreporter.getreports(kind))
-        for kinds in (("passed", "failed"), ("skipped",))
-    )
-    terminalreporter.write_line(f"{needs.summary()}; tests of durability: {ran} ran, {skipped} did not")
+    """The closing summary: the broker, the browser, why tests were skipped, how many of durability ran."""
+    skipped = terminalreporter.getreports("skipped")
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} skipped, {reason}")
+    finished = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    ran, left_out = (sum("durable" in report.keywords for report in these) for these in (finished, skipped))
+    terminalreporter.write_line(f"{needs.summary()}; tests of durability: {ran} ran, {left_out} did not")
