@@ -11,7 +11,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 CONSTRAINTS ?= constraints.txt
-AGENT_TESTS = $(filter-out %_readme.py %_dashboard.py %_install.py,$(shell grep -L model_export tests/test_*.py))
+AGENT_TESTS := edge_agent tests/edge_agent $(addprefix tests/system/test_,agent.py agent_bounds.py agent_clock.py faults.py)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
   $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 UNLESS_IT_FAILS := >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; exit 1; }
@@ -31,7 +31,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench
 
 faults: $(VENV)/installed
-	$(BIN)/python -m pytest -q -m long tests/test_faults.py
+	$(BIN)/python -m pytest -q -m long tests/system/test_faults.py
 
 demo: $(VENV)/demo
 	@$(BIN)/python -m deploy.demo $(if $(SECONDS),--seconds $(SECONDS))
@@ -43,7 +43,7 @@ oldest:
 	@$(MAKE) --no-print-directory agent-test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
 
 agent-test: $(VENV)/agent
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile edge_agent $(AGENT_TESTS)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(AGENT_TESTS)
 
 newest:
 	@$(MAKE) --no-print-directory test VENV=.venv-newest CONSTRAINTS=

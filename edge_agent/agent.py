@@ -9,23 +9,29 @@ from edge_agent.brokers import connections
 from edge_agent.chores import Chores
 from edge_agent.clock import Clock
 from edge_agent.commit import GroupCommit
-from edge_agent.errors import BadReading, BadSettings, JournalCorrupt, JournalUnavailable, JournalUnwritable
+from edge_agent.core.errors import (
+    BadReading,
+    BadSettings,
+    JournalCorrupt,
+    JournalUnavailable,
+    JournalUnwritable,
+)
+from edge_agent.core.messages import Decoder, Reading, format_time, topic_filter
+from edge_agent.core.pipeline import Pipeline
+from edge_agent.core.quality import enough_minutes
+from edge_agent.core.warming import REACH_MS, TEMPERATURE
+from edge_agent.core.windows import CLOSED_REMEMBERED, Outcome, Windows
 from edge_agent.held import Held
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
 from edge_agent.lock import only_agent
 from edge_agent.log import Limited, logger, window_fields
-from edge_agent.messages import Decoder, Reading, format_time, topic_filter
 from edge_agent.mqtt import Connected, Connection, Disconnected, Event, Inbox, Message, Published
 from edge_agent.outlet import Outlet
-from edge_agent.pipeline import Pipeline
-from edge_agent.quality import enough_minutes
 from edge_agent.recovery import begin_anew, open_journal
 from edge_agent.settings import Settings
 from edge_agent.shelf import Shelf
 from edge_agent.timekeeper import Every, Timekeeper
-from edge_agent.warming import REACH_MS, TEMPERATURE
-from edge_agent.windows import CLOSED_REMEMBERED, Outcome, Windows
 
 MOST_AT_ONCE = 500
 IDLE_MS = 1_000

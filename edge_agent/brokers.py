@@ -4,7 +4,7 @@ import os
 import ssl
 from collections.abc import Callable, Iterator
 
-from edge_agent.errors import BadSettings
+from edge_agent.core.errors import BadSettings
 from edge_agent.mqtt import Address, Connection, Inbox
 from edge_agent.settings import Broker, Settings, secret
 

@@ -6,17 +6,17 @@ from typing import Any
 
 from edge_agent import health
 from edge_agent.commit import GroupCommit
-from edge_agent.errors import JournalUnavailable
+from edge_agent.core.errors import JournalUnavailable
+from edge_agent.core.pipeline import Pipeline
+from edge_agent.core.windows import Outcome
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
 from edge_agent.log import logger
 from edge_agent.outlet import Outlet
-from edge_agent.pipeline import Pipeline
 from edge_agent.settings import Settings
 from edge_agent.shelf import Shelf
 from edge_agent.systemd import Notifier
 from edge_agent.timekeeper import Every, Timekeeper
-from edge_agent.windows import Outcome
 
 LOOK_MS = 2_000  # how often the bundles' directory, the kernel's clock and the journal's size are looked at
 TRIM_MS = 600_000

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edge_agent import recording, shelf
-from edge_agent.card import card
-from edge_agent.errors import BadBundle, BadSettings, RespireError
-from edge_agent.messages import encode_estimate, parse_time
-from edge_agent.model import Model
-from edge_agent.pipeline import Pipeline
-from edge_agent.windows import Outcome, Windows
+from edge_agent.core.card import card
+from edge_agent.core.errors import BadBundle, BadSettings, RespireError
+from edge_agent.core.messages import encode_estimate, parse_time
+from edge_agent.core.model import Model
+from edge_agent.core.pipeline import Pipeline
+from edge_agent.core.windows import Outcome, Windows
 
 if TYPE_CHECKING:  # pydantic takes 0.2 s that replay and inspect need not wait
     from edge_agent.settings import Settings

@@ -6,8 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from edge_agent.messages import Reading, format_time
-from edge_agent.model import Model
+from edge_agent.core.messages import Reading, format_time
+from edge_agent.core.model import Model
 
 STUCK_REPEATS = 15  # the same value to the last digit so often: no living electrode does that
 

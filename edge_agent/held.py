@@ -1,7 +1,7 @@
 """Readings without a stamp from before the clock was right: they wait, on time since boot."""
 
 from edge_agent.commit import GroupCommit
-from edge_agent.messages import Reading
+from edge_agent.core.messages import Reading
 
 MAX_HELD = 50_000
 

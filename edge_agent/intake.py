@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from edge_agent.errors import BadReading
+from edge_agent.core.errors import BadReading
+from edge_agent.core.messages import UNSTAMPED, Decoder, Reading
 from edge_agent.journal import Trace
-from edge_agent.messages import UNSTAMPED, Decoder, Reading
 from edge_agent.mqtt import Message
 
 BURST_MS = 1_000  # stamps are kept apart within this; further back, the clock was stepped

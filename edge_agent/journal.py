@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
-from edge_agent.errors import JournalCorrupt, JournalUnavailable, JournalUnwritable
-from edge_agent.messages import LIMIT, Estimate, Reading, encode_estimate
+from edge_agent.core.errors import JournalCorrupt, JournalUnavailable, JournalUnwritable
+from edge_agent.core.messages import LIMIT, Estimate, Reading, encode_estimate
 from edge_agent.strides import Strides, Window
 
 FILE = "journal.db"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from edge_agent.errors import BadSettings, JournalUnavailable
+from edge_agent.core.errors import BadSettings, JournalUnavailable
 
 FILE = "lock"
 FULL = (errno.ENOSPC, errno.EDQUOT)

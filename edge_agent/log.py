@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 
-from edge_agent.messages import Estimate, format_time
+from edge_agent.core.messages import Estimate, format_time
 
 EVERY_MS = 10_000
 

@@ -16,7 +16,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from edge_agent.errors import BrokerUnavailable
+from edge_agent.core.errors import BrokerUnavailable
 
 SESSION_EXPIRY_S = 30 * 86_400  # how long a broker of MQTT 5 keeps what an absent van has not read
 CROWDED_PAUSE_S = 0.005

@@ -5,10 +5,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from edge_agent.card import card
+from edge_agent.core.card import card
+from edge_agent.core.messages import is_sensor
+from edge_agent.core.model import Model
 from edge_agent.journal import Journal, Outgoing
-from edge_agent.messages import is_sensor
-from edge_agent.model import Model
 from edge_agent.mqtt import Connection
 from edge_agent.settings import Topics
 

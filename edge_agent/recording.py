@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from edge_agent.errors import BadRecording
-from edge_agent.messages import LIMIT, Reading, parse_time
+from edge_agent.core.errors import BadRecording
+from edge_agent.core.messages import LIMIT, Reading, parse_time
 
 
 def read(path: Path, sensor: str, channels: Iterable[str], needed: Iterable[str] = ()) -> Iterator[Reading]:

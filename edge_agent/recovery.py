@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from edge_agent.errors import JournalCorrupt
+from edge_agent.core.errors import JournalCorrupt
 from edge_agent.journal import FILE, Journal, salvage
 
 

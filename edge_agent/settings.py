@@ -19,8 +19,8 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
-from edge_agent.errors import BadSettings
-from edge_agent.messages import CHANNELS, TEMPLATES, Decoder, is_sensor
+from edge_agent.core.errors import BadSettings
+from edge_agent.core.messages import CHANNELS, TEMPLATES, Decoder, is_sensor
 
 DEFAULT_FILE = Path("/etc/edge-agent/edge-agent.toml")
 MAX_BYTES = 65_536

@@ -4,9 +4,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from edge_agent import bundle
-from edge_agent.errors import BadBundle
-from edge_agent.model import Model
+from edge_agent.core import bundle
+from edge_agent.core.errors import BadBundle
+from edge_agent.core.model import Model
 
 SUFFIX = ".bundle"
 

@@ -8,7 +8,7 @@ OURS = ("model_export", "edge_agent")
 def main() -> int:
     """Run the command line; on a gateway's install, which has no trainer, say what is missing."""
     try:
-        from model_export.cli import main as run  # noqa: PLC0415 - its packages may be missing
+        from model_export.cli.main import main as run  # noqa: PLC0415 - its packages may be missing
 
         return run()
     except ModuleNotFoundError as error:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from edge_agent.model import Interval, Model, Scale
+from edge_agent.core.model import Interval, Model, Scale
 from tests.support import needs, processes
 from tests.support.broker import Broker, make_broker
 

@@ -1,1 +1,1 @@
-"""The doctor for sensors: what is wrong with a recording, how sure that is, and what to do about it."""
+"""What is wrong with a recording. Imports recordings, regression, calibration and figures."""

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from model_export.averaging import Stamp
-from model_export.catalogue import TABLES, Place
-from model_export.dataset import Dataset, windows
 from model_export.doctor import clock, stuck
 from model_export.doctor.lag import Scan, scan
 from model_export.doctor.minutes import on_minutes
-from model_export.tables import Layout, Recording, read
+from model_export.recordings.averaging import Stamp
+from model_export.recordings.dataset import Dataset, windows
+from model_export.recordings.owners import identity
+from model_export.recordings.tables import Layout, Recording, read
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,19 +42,6 @@ def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
     minutes = 0 if clock.changed(halves) else clock.offset(found)
     means = windows(clock.moved(moving, minutes), "", stamp)
     return Case(recording.sensor, dataset, recording, found, halves, minutes, means)
-
-
-def identity(path: Path) -> tuple[str, str]:
-    """The sensor and deployment that a file's name gives to the catalogue; otherwise its stem for both.
-
-    >>> identity(Path("co/5A2D_T-W.csv")), identity(Path("january.csv.gz"))
-    (('5A2D', 'T-W'), ('january', 'january'))
-    """
-    stem = path.name
-    while stem.lower().endswith(TABLES):
-        stem = stem.rpartition(".")[0]
-    place = Place.parse(stem)
-    return (place.sensor, place.dataset) if place else (stem, stem)
 
 
 def by_sensor(cases: Sequence[Case]) -> dict[str, list[Case]]:

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from model_export.doctor.finding import Finding
 from model_export.doctor.runs import runs
-from model_export.tables import Recording, Series
+from model_export.recordings.tables import Recording, Series
 
 Side = Literal["highest", "lowest"]
 

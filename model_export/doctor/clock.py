@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from edge_agent.windows import MINUTE_MS
+from edge_agent.core.windows import MINUTE_MS
 from model_export.doctor.finding import Finding
 from model_export.doctor.lag import Scan, explained
 from model_export.doctor.resample import interval, least
-from model_export.tables import REFERENCE, Recording, Series
+from model_export.recordings.tables import REFERENCE, Recording, Series
 
 LEVEL = 0.99
 TOLERANCE = 3  # minutes, a fifth of a window; sensors answer within one

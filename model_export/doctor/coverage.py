@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from model_export.averaging import WINDOW_MS
-from model_export.dataset import Dataset
+from edge_agent.core.windows import WINDOW_MS
 from model_export.doctor.finding import Finding
 from model_export.doctor.minutes import DAY_MS
+from model_export.recordings.dataset import Dataset
 
 DAYS = 7.0  # of valid windows: working days and a weekend
 # About 10 °C double an electrode's zero current; over less than that its growth cannot be told from noise.

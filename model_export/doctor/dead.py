@@ -10,9 +10,9 @@ little explains a sound auxiliary in steady weather.
 import numpy as np
 from scipy.stats import norm
 
-from model_export.averaging import WINDOW_MS
-from model_export.dataset import MIN_WINDOWS, Dataset
+from edge_agent.core.windows import WINDOW_MS
 from model_export.doctor.finding import Finding
+from model_export.recordings.dataset import MIN_WINDOWS, Dataset
 
 LEVEL = 0.999  # of dead channels are within
 LARGEST = 0.5  # correlation: with so few windows that noise reaches further nothing is said

@@ -4,9 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from edge_agent.errors import BadRecording
-from model_export.averaging import Stamp
-from model_export.dataset import MIN_WINDOWS, require_trainable
+from edge_agent.core.errors import BadRecording
 from model_export.doctor import (
     clipped,
     clock,
@@ -23,7 +21,9 @@ from model_export.doctor import (
 from model_export.doctor.case import Case, by_sensor, open_case
 from model_export.doctor.finding import Finding, by_severity
 from model_export.doctor.smooth import smooth
-from model_export.tables import Layout
+from model_export.recordings.averaging import Stamp
+from model_export.recordings.dataset import MIN_WINDOWS, require_trainable
+from model_export.recordings.tables import Layout
 
 Progress = Callable[[int, int], None]
 

@@ -8,7 +8,7 @@ may differ also in its own noise; and in a regression on both it is the one that
 
 import numpy as np
 
-from edge_agent.kernel import Array
+from edge_agent.core.kernel import Array
 from model_export.doctor.finding import Finding
 from model_export.doctor.lag import Moments, Scan, slopes
 from model_export.doctor.resample import least

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edge_agent.kernel import Array
-from model_export.dataset import Dataset
+from edge_agent.core.kernel import Array
 from model_export.doctor.finding import Finding
 from model_export.doctor.smooth import Smooth
-from model_export.solver import Ridge, functions, regressors
+from model_export.recordings.dataset import Dataset
+from model_export.regression.solver import Ridge, functions, regressors
 
 DRAWS = 199
 LEVEL = 0.99

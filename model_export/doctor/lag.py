@@ -11,7 +11,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from edge_agent.kernel import Array
+from edge_agent.core.kernel import Array
 from model_export.doctor.minutes import Minutes, fast
 from model_export.doctor.resample import block_weights
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
-from edge_agent.kernel import Array
-from edge_agent.windows import MINUTE_MS
-from model_export.averaging import CAPTURE, Stamp, cadence_minutes
-from model_export.tables import REFERENCE, TEMPERATURE, Recording, Series
+from edge_agent.core.kernel import Array
+from edge_agent.core.windows import MINUTE_MS
+from model_export.recordings.averaging import CAPTURE, Stamp, cadence_minutes
+from model_export.recordings.tables import REFERENCE, TEMPERATURE, Recording, Series
 
 DAY_MS = 1440 * MINUTE_MS
 SLOW_MINUTES = 240  # what changes over more than these belongs to the day and the weather

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.ndimage import median_filter
 from scipy.stats import binom
 
-from edge_agent.kernel import Array
-from edge_agent.messages import format_time
-from model_export.dataset import Dataset
+from edge_agent.core.kernel import Array
+from edge_agent.core.messages import format_time
 from model_export.doctor.finding import Finding
 from model_export.doctor.smooth import Smooth, robust_spread
+from model_export.recordings.dataset import Dataset
 
 FAR = 6.0
 LEVEL = 0.999

@@ -11,7 +11,7 @@ from model_export.doctor.diagnose import Diagnosis, trainable
 from model_export.doctor.erratic import Curves
 from model_export.doctor.lag import Scan
 from model_export.doctor.smooth import smooth
-from model_export.plots import BLUE, GREY, INK, ORANGE, PALE, STYLE, VERMILLION, WIDTH
+from model_export.figures.axes import BLUE, GREY, INK, ORANGE, PALE, STYLE, VERMILLION, WIDTH
 
 HOUR = 60
 CLOSE_UP = 120  # minutes

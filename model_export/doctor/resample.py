@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import norm
 
-from edge_agent.kernel import Array
+from edge_agent.core.kernel import Array
 
 RESAMPLES = 200
 

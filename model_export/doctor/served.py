@@ -5,12 +5,12 @@ from math import nan
 
 import numpy as np
 
-from edge_agent.kernel import Array
-from model_export import transfer
-from model_export.adapt import learn
-from model_export.dataset import MIN_WINDOWS, Dataset, split
-from model_export.metrics import r2
-from model_export.respire import Fitted, Hyperparameters, fit
+from edge_agent.core.kernel import Array
+from model_export.calibration import transfer
+from model_export.calibration.adapt import learn
+from model_export.recordings.dataset import MIN_WINDOWS, Dataset, split
+from model_export.regression.metrics import r2
+from model_export.regression.respire import Fitted, Hyperparameters, fit
 
 
 def s5_minus_s2(source: Dataset, targets: Sequence[Dataset]) -> float:

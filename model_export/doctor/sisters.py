@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from edge_agent.kernel import Array
-from model_export.dataset import MIN_WINDOWS
+from edge_agent.core.kernel import Array
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.lag import explained
 from model_export.doctor.resample import interval
 from model_export.doctor.served import s5_minus_s2
+from model_export.recordings.dataset import MIN_WINDOWS
 
 FEWEST_SOUND = 3  # sisters to compare millivolts with: two have no spread worth the name
 LEVEL = 0.99

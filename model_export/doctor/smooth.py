@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edge_agent.kernel import Array
-from model_export.dataset import Dataset
-from model_export.respire import Standardised, standardised
-from model_export.solver import regressors
+from edge_agent.core.kernel import Array
+from model_export.recordings.dataset import Dataset
+from model_export.regression.respire import Standardised, standardised
+from model_export.regression.solver import regressors
 
 DEGREE = 2  # a zero current that runs away with heat bends; it does not wave
 CLIP = 4.0  # robust standard deviations

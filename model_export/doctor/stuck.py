@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from edge_agent.messages import format_time
-from edge_agent.windows import MINUTE_MS
+from edge_agent.core.messages import format_time
+from edge_agent.core.windows import MINUTE_MS
 from model_export.doctor.clipped import rails
 from model_export.doctor.finding import Finding
 from model_export.doctor.runs import runs
-from model_export.tables import Recording, Series
+from model_export.recordings.tables import Recording, Series
 
 LEAST_MINUTES = 60
 LEAST_VALUES = 8  # of a reference that comes every quarter of an hour

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from edge_agent.kernel import Array
-from edge_agent.messages import format_time
-from model_export.dataset import Dataset
+from edge_agent.core.kernel import Array
+from edge_agent.core.messages import format_time
 from model_export.doctor.finding import Finding
 from model_export.doctor.minutes import DAY_MS
 from model_export.doctor.smooth import Smooth, robust_spread
+from model_export.recordings.dataset import Dataset
 
 SHUFFLES = 499
 LEVEL = 0.99

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from edge_agent.kernel import Array
-from model_export.dataset import Dataset
+from edge_agent.core.kernel import Array
 from model_export.doctor.finding import Finding
 from model_export.doctor.minutes import DAY_MS
 from model_export.doctor.resample import block_weights
 from model_export.doctor.smooth import DEGREE, huber, robust_spread
+from model_export.recordings.dataset import Dataset
 
 RESAMPLES = 200
 ALPHA = 0.01  # for all deployments of a sensor together

@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from edge_agent import bundle
+from edge_agent.core import bundle
 from tests.bench.subscriber import CONFIG, TOPICS, bare, publish
 from tests.bench.table import row
 from tests.conftest import make_warming_model

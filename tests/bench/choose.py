@@ -14,9 +14,9 @@ from statistics import mean
 import numpy as np
 from numpy.typing import NDArray
 
-from edge_agent.kernel import Array
-from model_export.calibrate import Recipe, paper
-from model_export.dataset import Dataset, load, split
+from edge_agent.core.kernel import Array
+from model_export.calibration.calibrate import Recipe, paper
+from model_export.recordings.dataset import Dataset, load, split
 from tests.bench.compare import FAMILIES, METHODS, RECIPES, Family, Part, columns, respire
 
 HOUR_MS = 3_600_000

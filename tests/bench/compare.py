@@ -19,12 +19,12 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from edge_agent.kernel import Array
-from model_export import adapt, transfer
-from model_export.calibrate import Recipe, learn, paper, tuned
-from model_export.dataset import Dataset, load, split
-from model_export.metrics import r2
-from model_export.training import summary, train
+from edge_agent.core.kernel import Array
+from model_export.calibration import adapt, transfer
+from model_export.calibration.calibrate import Recipe, learn, paper, tuned
+from model_export.calibration.training import summary, train
+from model_export.recordings.dataset import Dataset, load, split
+from model_export.regression.metrics import r2
 
 RIDGES = (0.1, 1.0, 10.0, 50.0, 100.0)  # the paper's search space for RR
 

@@ -8,9 +8,9 @@ import joblib
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
 
-from edge_agent import bundle
-from edge_agent.messages import Decoder
-from edge_agent.windows import Windows
+from edge_agent.core import bundle
+from edge_agent.core.messages import Decoder
+from edge_agent.core.windows import Windows
 from tests.bench.subscriber import bare_cpu_us
 from tests.bench.table import cpu_us, row
 from tests.conftest import make_model

@@ -12,14 +12,14 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from model_export.campaign import SWAPPED
-from model_export.dataset import windows
 from model_export.doctor import clipped, coverage, dead, outliers, sisters, stuck, trend
 from model_export.doctor.case import Case, case_of
 from model_export.doctor.diagnose import examine
 from model_export.doctor.smooth import smooth
-from model_export.tables import Recording
-from tests import faults, simulated
+from model_export.recordings.dataset import windows
+from model_export.recordings.tables import Recording
+from model_export.simulator.campaign import SWAPPED
+from tests.support import faults, simulated
 
 Network = Mapping[tuple[str, str], Recording]
 Spoil = Callable[[Recording], Recording]

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from model_export.calibrate import WARMING
-from model_export.catalogue import Collection, collect
-from model_export.cli import main as model_export
-from model_export.experiment import Settings, evaluate
-from model_export.leaderboard import rivals, scores, variants, wins
-from model_export.methods import METHODS, RESPIRE, RESPIRE_PAPER
+from model_export.calibration.calibrate import WARMING
+from model_export.cli.main import main as model_export
+from model_export.experiment.evaluation import Settings, evaluate
+from model_export.experiment.leaderboard import rivals, scores, variants, wins
+from model_export.experiment.methods import METHODS, RESPIRE, RESPIRE_PAPER
+from model_export.recordings.catalogue import Collection, collect
 
 # kind and scenario; one sensor was recorded in two seasons, the others side by side at one time
 COLUMNS = {
@@ -128,7 +128,7 @@ def warmed(found: Collection) -> Collection:
 def fair(folder: Path, out: Path) -> None:
     """Run and print with the same inputs for all; the paper's RESPIRE has the paper's and is left out."""
     found, methods = warmed(collect(manifest(folder, out))), rivals(list(METHODS), RESPIRE)
-    tell(evaluate(found, out / "warmed", methods, Settings(), jobs=os.cpu_count() or 1).table)
+    tell(evaluate(found, out / "warmed", methods, Settings(), jobs=os.cpu_count() or 1, say=print).table)
 
 
 def main(folder: Path, out: Path) -> int:

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from model_export.catalogue import Collection, Member, collect
-from model_export.experiment import Settings, evaluate
-from model_export.leaderboard import rivals
-from model_export.methods import METHODS, RESPIRE
+from model_export.experiment.evaluation import Settings, evaluate
+from model_export.experiment.leaderboard import rivals
+from model_export.experiment.methods import METHODS, RESPIRE
+from model_export.recordings.catalogue import Collection, Member, collect
 from tests.bench.real import manifest, tell, warmed
 
 STRETCHES = 5
@@ -38,7 +38,7 @@ def tables(collection: Collection, out: Path, methods: Sequence[str]) -> Iterato
         print(f"stretch {number + 1} of {STRETCHES}", file=sys.stderr)
         members = tuple(stretch(member, number) for member in collection.members)
         there = replace(collection, members=members)
-        found = evaluate(there, out / f"{number}", methods, Settings(), jobs=os.cpu_count() or 1)
+        found = evaluate(there, out / f"{number}", methods, Settings(), jobs=os.cpu_count() or 1, say=print)
         yield found.table.assign(target_dataset=found.table["target_dataset"] + f" {number}")
 
 

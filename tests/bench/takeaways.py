@@ -16,11 +16,11 @@ from typing import Any
 
 import pandas as pd
 
-from model_export.campaign import SWAPPED
-from model_export.cases import TRANSFERS
-from model_export.cli import main as model_export
-from model_export.leaderboard import board, rivals
-from model_export.methods import METHODS, RESPIRE, RESPIRE_PAPER
+from model_export.cli.main import main as model_export
+from model_export.experiment.cases import TRANSFERS
+from model_export.experiment.leaderboard import board, rivals
+from model_export.experiment.methods import METHODS, RESPIRE, RESPIRE_PAPER
+from model_export.simulator.campaign import SWAPPED
 
 SEED = 1
 HIGH_CAPACITY = ("DT", "GBDT", "KNN")

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
 
-from edge_agent.kernel import KERNELS, Array, gram
-from model_export.compress import Method, compress, curve
-from model_export.respire import Hyperparameters, Standardised, fit, held_range, standardised
-from model_export.robust import apis
-from model_export.solver import Ridge, functions, regressors
-from model_export.tune import ALPHAS, RIDGES, ROUNDS, TOLERANCE, CrossValidation, split, tune
-from tests.dense import DenseRidge
+from edge_agent.core.kernel import KERNELS, Array, gram
+from model_export.regression.compress import Method, compress, curve
+from model_export.regression.respire import Hyperparameters, Standardised, fit, held_range, standardised
+from model_export.regression.robust import apis
+from model_export.regression.solver import Ridge, functions, regressors
+from model_export.regression.tune import ALPHAS, RIDGES, ROUNDS, TOLERANCE, CrossValidation, split, tune
+from tests.support.dense import DenseRidge
 
 PAPER = 2431  # windows in the paper's largest dataset
 HYPER = Hyperparameters(length_scale=0.5)

@@ -1,0 +1,224 @@
+"""The bundle: one sensor's model as a small msgpack file that proves itself on load (docs/bundle.md)."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+import numpy as np
+
+from edge_agent.core.errors import BadBundle
+from edge_agent.core.kernel import KERNELS, Array
+from edge_agent.core.model import Interval, Model, Scale
+from edge_agent.core.warming import PREFIX, REACH_MS, SHORTEST_MS, TEMPERATURE
+
+FORMATS = (1, 2)  # 2: some channels are not measured (`warming`)
+MAX_BYTES = 1_048_576
+GOLDEN_PAIRS = 4
+GOLDEN_TOLERANCE = 1e-5  # of the target's spread: float32 pairs, and exp() differs in its last bits
+
+
+def encode(model: Model) -> bytes:
+    """A model as bytes: an outer map of format, checksum and body; the body is msgpack too."""
+    body = msgpack.packb(_body(model))
+    format_ = 2 if model.warming else 1
+    return bytes(msgpack.packb({"format": format_, "sha256": hashlib.sha256(body).digest(), "body": body}))
+
+
+def decode(data: bytes, name: str = "bundle") -> Model:
+    """The model in a bundle, after its checksum, its shapes and its golden pairs were found right."""
+    outer = _unpack(data, name)
+    if (found := outer.get("format")) not in FORMATS:
+        advice = "export again with a matching model-export"
+        raise BadBundle(
+            f"{name}: format {found!r:.20}, this version reads {FORMATS[0]}-{FORMATS[-1]}; {advice}"
+        )
+    body = outer.get("body")
+    if not isinstance(body, bytes) or hashlib.sha256(body).digest() != outer.get("sha256"):
+        raise BadBundle(f"{name}: checksum differs, the file was cut or altered; copy or export it again")
+    model, golden = _parse(_unpack(body, name), name, hashlib.sha256(body).hexdigest())
+    if (found == FORMATS[-1]) != bool(model.warming):
+        raise BadBundle(f"{name}: format {found} and warming do not go together; export it again")
+    _verify(model, golden, name)
+    return model
+
+
+def golden_inputs(model: Model) -> Array:
+    """Four inputs (4, d + 1) spread over the training domain, one of them outside it."""
+    names = (*model.channels, model.auxiliary)
+    scales = (*model.channel_scales, model.auxiliary_scale)
+    fallback = [(scale.centre - 2 * scale.spread, scale.centre + 2 * scale.spread) for scale in scales]
+    ranges = [model.domain.get(name, between) for name, between in zip(names, fallback, strict=True)]
+    low, high = np.array(ranges).T
+    places = np.linspace(0.0, 1.2, GOLDEN_PAIRS)[:, None]
+    turned = (places + np.arange(len(names)) * 0.37) % 1.3  # channels not all low or all high together
+    return np.asarray((low + turned * (high - low)).astype(np.float32).astype(np.float64))
+
+
+def _body(model: Model) -> dict[str, Any]:
+    inputs = golden_inputs(model)
+    outputs = model.predict(inputs[:, :-1], inputs[:, -1])
+    body: dict[str, Any] = {
+        "sensor": model.sensor,
+        "gas": model.gas,
+        "unit": model.unit,
+        "channels": list(model.channels),
+        "auxiliary": model.auxiliary,
+        "kernel": model.kernel,
+        "length_scale": model.length_scale,
+        "scales": [
+            [scale.centre, scale.spread]
+            for scale in (*model.channel_scales, model.auxiliary_scale, model.target_scale)
+        ],
+        "support": _bin(model.support),
+        "coefficients": _bin(model.coefficients),
+        "trend": _bin(model.trend),
+        "adapter": list(model.adapter),
+        "domain": {name: list(between) for name, between in model.domain.items()},
+        "provenance": dict(model.provenance),
+        "golden": _bin(np.column_stack([inputs, outputs])),
+    }
+    if model.transfer is not None:
+        body["transfer"] = _bin(model.transfer)
+    if model.hold != Model.hold:
+        body["hold"] = list(model.hold)
+    if model.warming:
+        body["warming"] = {channel: memory_ms / 1000 for channel, memory_ms in model.warming.items()}
+    if model.interval is not None:
+        body["interval"] = [model.interval.half_width, model.interval.level]
+    return body
+
+
+def _bin(array: Array) -> bytes:
+    return array.astype("<f4").tobytes()
+
+
+def _unpack(data: bytes, name: str) -> dict[str, Any]:
+    if len(data) > MAX_BYTES:
+        raise BadBundle(f"{name}: expected at most {MAX_BYTES} bytes, got {len(data)}; is this a bundle?")
+    try:
+        content = msgpack.unpackb(data)
+    except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException):
+        content = None
+    if not isinstance(content, dict):
+        raise BadBundle(f"{name}: expected a msgpack map, the file is cut or not a bundle; copy it again")
+    return content
+
+
+def _parse(body: Mapping[str, Any], name: str, digest: str) -> tuple[Model, Array]:
+    try:
+        return _model(body, f"sha256:{digest[:16]}"), _array(body["golden"], GOLDEN_PAIRS)
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
+        detail = f"no {error}" if isinstance(error, KeyError) else error
+        raise BadBundle(f"{name}: expected a complete model, got {detail}; export it again") from error
+
+
+def _model(body: Mapping[str, Any], model_id: str) -> Model:
+    channels = tuple(_text(channel) for channel in body["channels"])
+    rows = len(channels) + 1
+    *channel_scales, auxiliary_scale, target_scale = (_scale(pair) for pair in body["scales"])
+    model = Model(
+        sensor=_text(body["sensor"]),
+        gas=_text(body["gas"]),
+        unit=_text(body["unit"]),
+        channels=channels,
+        auxiliary=_text(body["auxiliary"]),
+        kernel=_text(body["kernel"]),
+        length_scale=_positive(body["length_scale"]),
+        channel_scales=tuple(channel_scales),
+        auxiliary_scale=auxiliary_scale,
+        target_scale=target_scale,
+        support=_array(body["support"], None),
+        coefficients=_array(body["coefficients"], rows),
+        trend=_array(body["trend"], rows),
+        hold=_range(body["hold"]) if "hold" in body else Model.hold,
+        transfer=_array(body["transfer"], rows - 1) if "transfer" in body else None,
+        adapter=_pair(body["adapter"]),
+        interval=_interval(body["interval"]) if "interval" in body else None,
+        warming=_warming(body),
+        domain={_text(channel): _pair(between) for channel, between in body["domain"].items()},
+        provenance={_text(key): value for key, value in body["provenance"].items() if _is_fact(value)},
+        id=model_id,
+    )
+    if model.kernel not in KERNELS:
+        raise ValueError(f"kernel {model.kernel!r:.20}")
+    return model
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > 64:
+        raise ValueError(f"{value!r:.40} where a short text belongs")
+    return value
+
+
+def _is_fact(value: Any) -> bool:
+    return isinstance(value, str | int | float)
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    first, second = (float(number) for number in value)
+    if not np.isfinite([first, second]).all():
+        raise ValueError("a number that is not finite")
+    return first, second
+
+
+def _range(value: Any) -> tuple[float, float]:
+    low, high = _pair(value)
+    if low > high:
+        raise ValueError(f"a range from {low:g} to {high:g}")
+    return low, high
+
+
+def _positive(value: Any) -> float:
+    if not 0.0 < float(value) < np.inf:
+        raise ValueError(f"{value!r:.40} where a positive number belongs")
+    return float(value)
+
+
+def _warming(body: Mapping[str, Any]) -> dict[str, int]:
+    warming = {_text(channel): _memory_ms(seconds) for channel, seconds in body.get("warming", {}).items()}
+    if {*warming} != {channel for channel in body["channels"] if channel.startswith(PREFIX)}:
+        raise ValueError(
+            f"a memory of {', '.join(warming) or 'nothing'}: expected those of {PREFIX}… channels"
+        )
+    if warming and body["auxiliary"] != TEMPERATURE:
+        raise ValueError(f"warming of {body['auxiliary']!r:.40}")
+    return warming
+
+
+def _memory_ms(seconds: Any) -> int:
+    if type(seconds) not in (int, float) or not SHORTEST_MS <= seconds * 1000 <= REACH_MS:
+        between = f"{SHORTEST_MS // 1000} to {REACH_MS // 1000} seconds"
+        raise ValueError(f"a memory of {seconds!r:.40} where {between} belong")
+    return round(float(seconds) * 1000)
+
+
+def _scale(value: Any) -> Scale:
+    centre, spread = _pair(value)
+    return Scale(centre, _positive(spread))
+
+
+def _interval(value: Any) -> Interval:
+    half_width, level = _pair(value)
+    if half_width < 0.0 or not 0.0 < level < 1.0:
+        raise ValueError(f"an interval of ±{half_width:g} at level {level:g}")
+    return Interval(half_width, level)
+
+
+def _array(value: Any, rows: int | None) -> Array:
+    array = np.frombuffer(value, dtype="<f4").astype(np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError("a number that is not finite")
+    return array if rows is None else array.reshape(rows, -1)
+
+
+def _verify(model: Model, golden: Array, name: str) -> None:
+    """Golden pairs catch what a checksum cannot: an agent that computes something else."""
+    inputs, expected = golden[:, :-1], golden[:, -1]
+    if inputs.shape[1] != len(model.channels) + 1:
+        raise BadBundle(f"{name}: golden pairs do not fit the channels; export it again")
+    with np.errstate(all="ignore"):
+        difference = np.abs(model.predict(inputs[:, :-1], inputs[:, -1]) - expected)
+    tolerance = GOLDEN_TOLERANCE * (model.target_scale.spread * abs(model.adapter[0]) + np.abs(expected))
+    if not (difference <= tolerance).all():
+        raise BadBundle(f"{name}: golden outputs differ, this agent computes something else; export it again")

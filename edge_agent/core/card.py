@@ -1,0 +1,42 @@
+"""A model for people and dashboards: what it is, where it holds, and its weights over temperature."""
+
+from typing import Any
+
+import numpy as np
+
+from edge_agent.core.model import Model
+
+POINTS = 41
+
+
+def card(model: Model) -> dict[str, Any]:
+    """The model as a JSON map, with w1, w2, … and the bias sampled over its training temperatures."""
+    return {
+        "v": 1,
+        "sensor": model.sensor,
+        "id": model.id,
+        "gas": model.gas,
+        "unit": model.unit,
+        "channels": list(model.channels),
+        "auxiliary": model.auxiliary,
+        "warming": {name: memory_ms / 1000 for name, memory_ms in model.warming.items()},
+        "kernel": model.kernel,
+        "support": len(model.support),
+        "domain": {name: list(between) for name, between in model.domain.items()},
+        "interval": model.interval
+        and {"half_width": model.interval.half_width, "level": model.interval.level},
+        "provenance": dict(model.provenance),
+        "curves": curves(model),
+    }
+
+
+def curves(model: Model) -> dict[str, list[float]]:
+    """Each weight at evenly spaced temperatures over the training domain (or ± 2 spreads without one)."""
+    scale = model.auxiliary_scale
+    fallback = (scale.centre - 2 * scale.spread, scale.centre + 2 * scale.spread)
+    temperatures = np.linspace(*model.domain.get(model.auxiliary, fallback), POINTS)
+    sampled = zip((*model.channels, "bias"), model.weights(temperatures).T, strict=True)
+    return {
+        model.auxiliary: [float(f"{t:.6g}") for t in temperatures],
+        **{name: [float(f"{weight:.6g}") for weight in column] for name, column in sampled},
+    }

@@ -1,0 +1,160 @@
+"""The calibration in memory: y = w1(T)·op1 + w2(T)·op2 + b(T), for any number of channels."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from operator import mul
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from edge_agent.core.kernel import KERNELS, Array
+
+Fact = str | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Standardisation of one quantity: (raw - centre) / spread."""
+
+    centre: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Half the width, in the unit of the estimate, of a band that covers at `level`."""
+
+    half_width: float
+    level: float
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One sensor's calibration, fixed at the precision of its bundle.
+
+    In standardised quantities (z the auxiliary variable, x the channels) the d weights and the bias are
+
+        wᵢ(z) = trend[i, 0] + trend[i, 1]·z + Σⱼ coefficients[i, j]·shape(|z - support[j]| / length_scale)
+
+    with the bias in the last row. Outside the temperatures of `hold` they stay as they are at its nearer end:
+    a line must not run away where nothing was learnt. `transfer` (d x (d + 1), raw units) maps this sensor's
+    channels to those of the sensor the model was trained on; `adapter` (gain, offset) is applied to the
+    estimate. Channels in `warming` are not measured: they tell how much warmer it is than it was.
+    """
+
+    sensor: str
+    gas: str
+    unit: str
+    channels: tuple[str, ...]
+    kernel: str
+    length_scale: float
+    channel_scales: tuple[Scale, ...]
+    auxiliary_scale: Scale
+    target_scale: Scale
+    support: Array  # (m,)
+    coefficients: Array  # (d + 1, m)
+    trend: Array  # (d + 1, 2)
+    auxiliary: str = "temperature"
+    hold: tuple[float, float] = (-inf, inf)  # raw units
+    transfer: Array | None = None  # (d, d + 1), the last column is the offset
+    adapter: tuple[float, float] = (1.0, 0.0)
+    interval: Interval | None = None
+    warming: Mapping[str, int] = field(default_factory=dict)  # channel -> memory in ms
+    domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    provenance: Mapping[str, Fact] = field(default_factory=dict)
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        """Arrays are rounded to float32 at once, so that a bundle gives back the very same model."""
+        d, m = len(self.channels), len(self.support)
+        for name, shape in (("support", (m,)), ("coefficients", (d + 1, m)), ("trend", (d + 1, 2))):
+            self._freeze(name, shape)
+        if self.transfer is not None:
+            self._freeze("transfer", (d, d + 1))
+        if len(self.channel_scales) != d or d == 0:
+            raise ValueError(f"{d} channels need as many scales, got {len(self.channel_scales)}")
+        if self.channels != (*self.measured, *self.warming) or not self.measured:
+            raise ValueError(f"warming {', '.join(self.warming)}: expected the last channels, in their order")
+        object.__setattr__(self, "warming", MappingProxyType(dict(self.warming)))
+        object.__setattr__(self, "domain", MappingProxyType(dict(self.domain)))
+        object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
+
+    def _freeze(self, name: str, shape: tuple[int, ...]) -> None:
+        array = np.array(getattr(self, name), dtype=np.float32).astype(np.float64)
+        if array.shape != shape:
+            raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+        array.flags.writeable = False
+        object.__setattr__(self, name, array)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The channels that a sensor sends."""
+        return tuple(name for name in self.channels if name not in self.warming)
+
+    @cached_property
+    def _raw(self) -> tuple[Array, Array]:
+        """Coefficients and trend with scaling, transfer and adapter folded in: weights on raw inputs."""
+        d = len(self.channels)
+        centres = np.array([scale.centre for scale in self.channel_scales])
+        spreads = np.array([scale.spread for scale in self.channel_scales])
+        mapping = np.eye(d, d + 1) if self.transfer is None else self.transfer
+        fold = np.zeros((d + 1, d + 1))
+        fold[:, :d] = (mapping / spreads[:, None]).T
+        fold[d, :d] -= centres / spreads
+        fold[d, d] = 1.0
+        gain, offset = self.adapter
+        fold *= gain * self.target_scale.spread
+        trend = fold @ self.trend
+        trend[d, 0] += gain * self.target_scale.centre + offset
+        return fold @ self.coefficients, trend
+
+    @cached_property
+    def _one(self) -> tuple[Callable[[Array], Array], Array, Array, list[list[float]]]:
+        """What a single prediction needs, looked up once: it costs microseconds, so lookups count."""
+        coefficients, trend = self._raw
+        return KERNELS[self.kernel], self.support / self.length_scale, coefficients, trend.tolist()
+
+    def weights(self, auxiliary: Any) -> Array:
+        """The raw weights (w1, …, wd, b) at each of n temperatures: (n, d + 1)."""
+        coefficients, trend = self._raw
+        held = np.clip(np.asarray(auxiliary, dtype=float), *self.hold)
+        z = (held - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
+        shapes = KERNELS[self.kernel](np.abs(z[:, None] - self.support) / self.length_scale)
+        return np.asarray(shapes @ coefficients.T + trend[:, 0] + z[:, None] * trend[:, 1])
+
+    def predict(self, inputs: Any, auxiliary: Any) -> Array:
+        """The estimates for raw channels (n, d) at temperatures (n,)."""
+        weights = self.weights(auxiliary)
+        return np.asarray(
+            np.einsum("nd,nd->n", np.asarray(inputs, dtype=float), weights[:, :-1]) + weights[:, -1]
+        )
+
+    def predict_one(self, inputs: tuple[float, ...], auxiliary: float) -> tuple[float, tuple[float, ...]]:
+        """The estimate for one window, and the raw weights it came from."""
+        shape, support, coefficients, trend = self._one
+        low, high = self.hold
+        held = low if auxiliary < low else high if auxiliary > high else auxiliary  # min and max cost more
+        z = (held - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
+        curves = coefficients.dot(shape(np.abs(support - z / self.length_scale))).tolist()
+        weights = tuple(
+            curve + constant + slope * z for curve, (constant, slope) in zip(curves, trend, strict=True)
+        )
+        return weights[-1] + sum(map(mul, weights, inputs)), weights
+
+    def departures(self, inputs: Mapping[str, float]) -> dict[str, float]:
+        """How far each input lies outside the training range, in widths of that range; 0 inside.
+
+        With a transfer the channels are compared after it, as the trained model sees them.
+        """
+        seen = dict(inputs)
+        if self.transfer is not None:
+            raw = np.array([inputs[name] for name in self.channels])
+            seen.update(zip(self.channels, self.transfer @ np.append(raw, 1.0), strict=True))
+        return {
+            name: float(max(low - seen[name], seen[name] - high, 0.0) / ((high - low) or 1.0))
+            for name, (low, high) in self.domain.items()
+            if name in seen
+        }

@@ -1,0 +1,107 @@
+"""The pure steps composed: reading -> window -> model -> quality -> estimate."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import count
+from math import isfinite
+
+from edge_agent.core.messages import Estimate, Reading
+from edge_agent.core.model import Model
+from edge_agent.core.quality import Flag, assess, enough_minutes
+from edge_agent.core.warming import Past, Recall, nothing
+from edge_agent.core.windows import Outcome, Window, Windows
+
+
+class Pipeline:
+    """Windows and the models of their sensors; the agent and replay run this very same one."""
+
+    def __init__(
+        self,
+        windows: Windows,
+        models: dict[str, Model] | None = None,
+        agent: str = "",
+        coverage: float = 0.75,
+        recall: Recall = nothing,
+    ) -> None:
+        self.windows = windows
+        self.models = models if models is not None else {}
+        self.agent = agent
+        self.coverage = coverage
+        self._past = Past(windows.length_ms, recall)
+
+    def add(
+        self, reading: Reading, now_ms: int, synchronised: bool = True, steady_ms: int | None = None
+    ) -> Outcome:
+        """Feed one reading to its window."""
+        return self.windows.add(reading, now_ms, synchronised, steady_ms)
+
+    def close(
+        self, now_ms: int | None = None, synchronised: bool = True, steady_ms: int | None = None
+    ) -> list[Estimate]:
+        """The estimates of the windows that are due, without sequence numbers."""
+        return [self.estimate(window, synchronised) for window in self.windows.close(now_ms, steady_ms)]
+
+    def estimate(self, window: Window, synchronised: bool = True) -> Estimate:
+        """One window, calibrated and judged."""
+        model = self.models.get(window.sensor)
+        warming, past_known = self._look_back(window, model)
+        verdict = assess(window, model, synchronised, self.coverage, warming, past_known)
+        estimate = Estimate(
+            sensor=window.sensor,
+            start_ms=window.start_ms,
+            end_ms=window.end_ms,
+            quality=verdict.flag,
+            reasons=verdict.reasons,
+            inputs={name: channel.mean for name, channel in window.channels.items()} | warming,
+            minutes=_minutes(window, model),
+            agent=self.agent,
+            clock="synchronised" if synchronised else "unsynchronised",
+        )
+        if model is None:
+            return estimate
+        estimate = replace(estimate, gas=model.gas, unit=model.unit, model=model.id)
+        return estimate if verdict.flag is Flag.MISSING else _calibrate(estimate, model)
+
+    def _look_back(self, window: Window, model: Model | None) -> tuple[dict[str, float], float]:
+        """The model's inputs that are not measured, and how much of the past they rest on is known."""
+        heard = window.channels.get(model.auxiliary) if model and model.warming else None
+        if model is None or heard is None:
+            return {}, 1.0
+        sensor, start_ms, past = window.sensor, window.start_ms, self._past
+        warming = past.warmings(sensor, start_ms, heard.mean, model.warming)
+        known = min(past.known(sensor, start_ms, memory_ms) for memory_ms in model.warming.values())
+        if heard.minutes >= enough_minutes(window.expected_minutes, self.coverage):
+            past.note(sensor, start_ms, heard.mean)
+        return warming, known
+
+    def replay(self, readings: Iterable[Reading]) -> Iterator[Estimate]:
+        """Every estimate of one sensor's recording, by event time alone, with sequence numbers from 1."""
+        sequence = count(1)
+        for reading in readings:
+            self.add(reading, now_ms=reading.at_ms)
+            for estimate in self.close():
+                yield replace(estimate, seq=next(sequence))
+        for window in self.windows.close_all():
+            yield replace(self.estimate(window), seq=next(sequence))
+
+
+def _minutes(window: Window, model: Model | None) -> dict[str, int]:
+    names = {*window.channels, *((*model.measured, model.auxiliary) if model else ())}
+    minutes = {
+        name: window.channels[name].minutes if name in window.channels else 0 for name in sorted(names)
+    }
+    return {**minutes, "expected": window.expected_minutes}
+
+
+def _calibrate(estimate: Estimate, model: Model) -> Estimate:
+    inputs = tuple(estimate.inputs[name] for name in model.channels)
+    value, weights = model.predict_one(inputs, estimate.inputs[model.auxiliary])
+    if not isfinite(value):
+        return replace(estimate, quality=Flag.FAIL, reasons=(*estimate.reasons, "value_not_finite"))
+    estimate = replace(
+        estimate, value=value, weights=dict(zip((*model.channels, "bias"), weights, strict=True))
+    )
+    if model.interval is None:
+        return estimate
+    half_width, level = model.interval.half_width, model.interval.level
+    return replace(estimate, low=value - half_width, high=value + half_width, level=level)

@@ -1,0 +1,82 @@
+"""Pictures of what was learnt: weight curves side by side, compression, and a fault before and after."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from model_export.figures.axes import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    STYLE,
+    VERMILLION,
+    blank,
+    legend_below,
+    single,
+)
+
+Curves = Mapping[str, Sequence[Any]]  # temperature, channels, and curves: w1, …, wd, b
+
+
+@rc_context(STYLE)
+def weight_curves(models: Mapping[str, Curves], unit: str, title: str) -> Figure:
+    """w1, …, wd and b over temperature, one column a model, each row on one scale."""
+    rows = max(len(curves["curves"]) for curves in models.values())
+    figure = blank(0.8 + 1.15 * rows, title)
+    panels = figure.subplots(rows, len(models), sharex="col", sharey="row", squeeze=False)
+    colours = [BLUE, ORANGE, GREEN, VERMILLION]
+    for column, (name, curves) in enumerate(models.items()):
+        panels[0, column].set_title(name, fontsize=8.5, loc="left")
+        for row, curve in enumerate(curves["curves"]):
+            bias = row == len(curves["curves"]) - 1
+            panels[row, column].plot(curves["temperature"], curve, color=INK if bias else colours[row % 4])
+            if column == 0:
+                label = f"bias\n({unit})" if bias else f"{curves['channels'][row]}\n({unit} per unit)"
+                panels[row, column].set_ylabel(label, fontsize=8)
+        panels[-1, column].set_xlabel("temperature (°C)")
+    figure.align_ylabels()
+    return figure
+
+
+@rc_context(STYLE)
+def compression_curves(losses: Mapping[str, pd.DataFrame], title: str) -> Figure:
+    """What fewer support vectors cost in R² on the train part: median and middle half over all fits.
+
+    Each table has one row a fit and one column a size.
+    """
+    figure, axes = single(3.0, title)
+    styles = ((BLUE, "o-"), (ORANGE, "s--"))
+    for (name, table), (colour, style) in zip(losses.items(), styles, strict=False):
+        sizes = table.columns.to_numpy(dtype=float)
+        low, middle, high = (table.quantile(q).clip(lower=1e-5) for q in (0.25, 0.5, 0.75))
+        axes.fill_between(sizes, low, high, color=colour, alpha=0.2, lw=0)
+        axes.plot(sizes, middle, style, color=colour, ms=4, label=name)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    every = sorted({size for table in losses.values() for size in table.columns})
+    axes.set_xticks(every, [str(size) for size in every])
+    axes.axhline(0.01, color=INK, lw=0.8, ls=":")
+    axes.minorticks_off()
+    axes.set(xlabel="support vectors", ylabel="R² lost against the full model")
+    legend_below(figure, axes)
+    return figure
+
+
+@rc_context(STYLE)
+def before_after(before: "pd.Series[float]", after: "pd.Series[float]", title: str) -> Figure:
+    """The median R² of each method before and after a fault was put right."""
+    figure, axes = single(1.0 + 0.3 * len(before), title)
+    rows = np.arange(len(before))
+    then, now = (np.maximum(values.to_numpy(dtype=float), -1.0) for values in (before, after))
+    axes.hlines(rows, then, now, color="#bbbbbb", lw=2.0, zorder=1)
+    axes.scatter(then, rows, color=VERMILLION, marker="s", s=28, label="before", zorder=2)
+    axes.scatter(now, rows, color=GREEN, marker="o", s=32, label="after", zorder=2)
+    axes.set_yticks(rows, before.index)
+    axes.set(xlabel="median R² over the transfers, with adapter", xlim=(min(-0.1, *then) - 0.05, 1.02))
+    legend_below(figure, axes)
+    return figure

@@ -1,0 +1,222 @@
+"""The plots a scientist looks at first."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from edge_agent.core.kernel import Array
+from edge_agent.core.model import Model
+from edge_agent.core.windows import WINDOW_MS
+from model_export.calibration.provenance import density
+from model_export.calibration.size_curve import SizePoint
+from model_export.figures.axes import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PALE,
+    SAND,
+    SKY,
+    STYLE,
+    VERMILLION,
+    blank,
+    date_axis,
+    legend_below,
+    single,
+    times_of,
+    with_gaps,
+)
+from model_export.recordings.dataset import Dataset
+
+DETAIL_DAYS = 3  # more would be a zigzag at a phone's width
+DAY_MS = 86_400_000
+
+
+@rc_context(STYLE)
+def timeline(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure:
+    """The last days window by window, and the error of every day; what comes after n_train is the test."""
+    figure = blank(4.6, title)
+    detail, whole = figure.subplots(2, height_ratios=[3.0, 2.0])
+    first = int(np.searchsorted(dataset.start_ms, dataset.start_ms[-1] + WINDOW_MS - DETAIL_DAYS * DAY_MS))
+    _follow(detail, model, dataset.part(slice(first, None)))
+    _errors_by_day(whole, model, dataset)
+    _shade_test(whole, dataset, n_train)
+    if first < n_train:
+        _shade_test(detail, dataset, n_train)
+    span = f"the last {DETAIL_DAYS} days" if first else "the whole recording"
+    detail.set_title(span if first < n_train else f"{span}, part of the test", fontsize=8.5, loc="left")
+    whole.set_title(
+        "error of each day: median, and 80% of it; dashed: the interval", fontsize=8.5, loc="left"
+    )
+    date_axis(detail)
+    date_axis(whole)
+    whole.set_xlabel("time (UTC)")
+    figure.align_ylabels()
+    legend_below(figure, detail, whole)
+    return figure
+
+
+@rc_context(STYLE)
+def scatter(model: Model, dataset: Dataset, n_train: int, outliers: NDArray[np.bool_], title: str) -> Figure:
+    """Estimate against reference, with the line where both agree."""
+    figure, axes = single(4.7, title)
+    estimate, reference = model.predict(dataset.inputs, dataset.auxiliary), dataset.target
+    axes.scatter(reference[:n_train], estimate[:n_train], s=7, color=GREY, alpha=0.5, lw=0, label="train")
+    axes.scatter(reference[n_train:], estimate[n_train:], s=9, color=BLUE, alpha=0.7, lw=0, label="test")
+    _mark_outliers(axes, reference[:n_train], estimate[:n_train], outliers)
+    low, high = min(reference.min(), estimate.min()), max(reference.max(), estimate.max())
+    margin = 0.03 * (high - low)
+    span = (low - margin, high + margin)
+    axes.plot(span, span, color=INK, lw=0.8, ls="--", label="1:1")
+    axes.set(xlim=span, ylim=span, aspect="equal")
+    axes.set(xlabel=f"reference {_gas(model)}", ylabel=f"estimated {_gas(model)}")
+    legend_below(figure, axes)
+    return figure
+
+
+@rc_context(STYLE)
+def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure:
+    """What the model gets wrong at each temperature."""
+    figure, axes = single(3.2, title)
+    error = model.predict(dataset.inputs, dataset.auxiliary) - dataset.target
+    axes.axhline(0.0, color=INK, lw=0.8)
+    train, test = slice(n_train), slice(n_train, None)
+    axes.scatter(dataset.auxiliary[train], error[train], s=7, color=GREY, alpha=0.5, lw=0, label="train")
+    axes.scatter(dataset.auxiliary[test], error[test], s=9, color=BLUE, alpha=0.7, lw=0, label="test")
+    centres, medians = _running_median(dataset.auxiliary, error)
+    axes.plot(centres, medians, color=VERMILLION, lw=1.8, label="median")
+    _interval_lines(axes, model)
+    limit = _robust_limit(model, error)
+    beyond = int((np.abs(error) > limit).sum())
+    if beyond:
+        note = f"{beyond} of {len(error)} windows lie beyond this scale"
+        axes.set_title(note, fontsize=8, loc="right", color=GREY)
+    axes.set(xlabel="temperature (°C)", ylabel=f"estimate - reference ({model.unit})", ylim=(-limit, limit))
+    legend_below(figure, axes)
+    return figure
+
+
+@rc_context(STYLE)
+def weights(model: Model, title: str) -> Figure:
+    """w1, …, wd and b over temperature, above the training density; grey where there was no training."""
+    names = [*model.channels, "bias"]
+    found = density(model)
+    rows = len(names) + (found is not None)
+    heights = [2.0] * len(names) + [1.0] * (found is not None)
+    figure = blank(0.9 + 1.25 * len(names), title)
+    panels = np.atleast_1d(figure.subplots(rows, sharex=True, height_ratios=heights))
+    low, high = _temperatures(model)
+    grid = np.linspace(low - 0.08 * (high - low), high + 0.08 * (high - low), 400)
+    curves, colours = model.weights(grid), [BLUE, ORANGE, GREEN, VERMILLION]
+    for row, (axes, name) in enumerate(zip(panels, names, strict=False)):
+        axes.plot(grid, curves[:, row], color=INK if name == "bias" else colours[row % 4], lw=1.6)
+        per = "" if name == "bias" else " per °C" if name in model.warming else " per unit"
+        axes.set_ylabel(f"{name}\n({model.unit}{per})")
+    if found is not None:
+        edges, counts = found
+        panels[-1].stairs(counts, edges, fill=True, color=GREY)
+        panels[-1].set_ylabel("train\nwindows")
+    for axes in panels:
+        axes.axvspan(grid[0], low, color=PALE, lw=0)
+        axes.axvspan(high, grid[-1], color=PALE, lw=0)
+    panels[0].set(xlim=(grid[0], grid[-1]))
+    panels[-1].set_xlabel("temperature (°C); shaded: not seen in training")
+    figure.align_ylabels()
+    return figure
+
+
+@rc_context(STYLE)
+def compression(
+    curves: Mapping[str, Sequence[SizePoint]], full: float, chosen: int | None, title: str
+) -> Figure:
+    """R² on the train part against the number of support vectors, for each method."""
+    figure, axes = single(3.2, title)
+    styles = zip(curves.items(), (BLUE, ORANGE), ("o-", "s--"), strict=False)
+    for (method, points), colour, style in styles:
+        sizes, r2 = [point.size for point in points], [point.r2_train for point in points]
+        axes.plot(sizes, r2, style, color=colour, ms=4, label=method)
+    axes.axhline(full, color=INK, lw=0.8, label="full model")
+    if chosen:
+        axes.axvline(chosen, color=VERMILLION, lw=1.0, ls=":", label=f"chosen: {chosen}")
+    every = sorted({point.size: point.bytes for points in curves.values() for point in points}.items())
+    axes.set_xscale("log", base=2)
+    axes.set_xticks([size for size, _ in every], [f"{size}\n{count / 1000:.1f}" for size, count in every])
+    axes.minorticks_off()
+    reached = [full, *(point.r2_train for points in curves.values() for point in points)]
+    axes.set_ylim(max(min(reached), full - 0.1) - 0.004, max(reached) + 0.004)
+    axes.set(xlabel="support vectors (above), kB of bundle (below)", ylabel="R² on the train part")
+    legend_below(figure, axes)
+    return figure
+
+
+def _follow(axes: Axes, model: Model, dataset: Dataset) -> None:
+    """The estimate as a line in its interval, the reference as dots upon it: neither hides the other."""
+    estimate = model.predict(dataset.inputs, dataset.auxiliary)
+    times, reference, curve = with_gaps(dataset.start_ms, dataset.target, estimate)
+    if model.interval:
+        half = model.interval.half_width
+        label = f"{model.interval.level:.0%} interval"
+        axes.fill_between(times, curve - half, curve + half, color=SKY, alpha=0.45, lw=0, label=label)
+    axes.plot(times, curve, color=BLUE, lw=0.9, label="estimate")
+    axes.plot(times, reference, ".", color=INK, ms=2.2, label="reference")
+    axes.set_ylabel(_gas(model))
+
+
+def _errors_by_day(axes: Axes, model: Model, dataset: Dataset) -> None:
+    error = model.predict(dataset.inputs, dataset.auxiliary) - dataset.target
+    days, first = np.unique(dataset.start_ms // DAY_MS, return_index=True)
+    spread = np.array([np.percentile(day, [10.0, 50.0, 90.0]) for day in np.split(error, first[1:])])
+    noon = times_of(days * DAY_MS + DAY_MS // 2)
+    axes.axhline(0.0, color=INK, lw=0.8)
+    _interval_lines(axes, model)
+    axes.vlines(noon, spread[:, 0], spread[:, 2], color=GREY, lw=1.6)
+    axes.plot(noon, spread[:, 1], "o", color=VERMILLION, ms=3.2)
+    axes.set_ylabel(f"error ({model.unit})")
+
+
+def _shade_test(axes: Axes, dataset: Dataset, first: int) -> None:
+    if first < len(dataset):
+        start, end = times_of(dataset.start_ms[[first, -1]] + np.array([0, WINDOW_MS]))
+        axes.axvspan(start, end, color=SAND, lw=0, zorder=0, label="test")
+
+
+def _robust_limit(model: Model, error: Array) -> float:
+    """Half a scale on which the bulk of the errors, and the interval, can be seen."""
+    half_width = model.interval.half_width if model.interval else 0.0
+    return 1.1 * max(float(np.percentile(np.abs(error), 98.0)), 1.5 * half_width) or 1.0
+
+
+def _mark_outliers(axes: Axes, x: NDArray[np.generic], y: Array, outliers: NDArray[np.bool_]) -> None:
+    if outliers.any():
+        axes.plot(x[outliers], y[outliers], "x", color=VERMILLION, ms=3, mew=0.8, ls="", label="outlier")
+
+
+def _gas(model: Model) -> str:
+    return f"{model.gas} ({model.unit})"
+
+
+def _interval_lines(axes: Axes, model: Model) -> None:
+    if model.interval:
+        half, label = model.interval.half_width, f"{model.interval.level:.0%} interval"
+        axes.axhline(half, color=GREEN, lw=1.0, ls="--", label=label)
+        axes.axhline(-half, color=GREEN, lw=1.0, ls="--")
+
+
+def _running_median(x: Array, y: Array) -> tuple[Array, Array]:
+    """The median of y in each of up to 20 groups of neighbouring x."""
+    groups = np.array_split(np.argsort(x), min(20, len(x)))
+    return np.array([np.median(x[group]) for group in groups]), np.array(
+        [np.median(y[group]) for group in groups]
+    )
+
+
+def _temperatures(model: Model) -> tuple[float, float]:
+    scale = model.auxiliary_scale
+    return model.domain.get(
+        model.auxiliary, (scale.centre - 2 * scale.spread, scale.centre + 2 * scale.spread)
+    )

@@ -1,0 +1,1 @@
+"""The command line: options in, words and files out. Imports everything."""

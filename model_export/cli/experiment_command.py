@@ -1,0 +1,159 @@
+"""The work behind `model-export experiment` and `breakdown`: run, draw, and sum up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from edge_agent.core.errors import RespireError
+from model_export.cli.console import Done, say
+from model_export.experiment import breakdown as theorem
+from model_export.experiment import breakdown_plot
+from model_export.experiment import report as experiment_report
+from model_export.experiment.evaluation import (
+    QUICK_SENSORS,
+    QUICK_TRIALS,
+    Experiment,
+    Progress,
+    Settings,
+    evaluate,
+)
+from model_export.experiment.leaderboard import against, board, medians, rivals, sensor_board, variants
+from model_export.experiment.ledger import write_whole
+from model_export.experiment.methods import QUICK, chosen
+from model_export.figures.axes import png
+from model_export.figures.webpage import Section, page
+from model_export.recordings.catalogue import Collection, Skipped, collect
+
+CORRECTED = "corrected"  # a folder of this name inside the data is taken for the data put right
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for."""
+
+    source: Path
+    out: Path
+    methods: tuple[str, ...] = ()
+    jobs: int = 1
+    quick: bool = False
+    corrected: Path | None = None
+    trials: int | None = None
+    seed: int = 0
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the run; --quick has its own defaults."""
+        usual = QUICK_TRIALS if self.quick else Settings().trials
+        return Settings(trials=self.trials or usual, seed=self.seed)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The methods of the run."""
+        return chosen(self.methods or (QUICK if self.quick else ()))
+
+
+def experiment(request: Request, progress: Progress | None = None) -> Done:
+    """Everything: fits, table, report; a run that was interrupted goes on."""
+    collection = collect(request.source, request.settings.test_share)
+    mended, unusable = _collect_corrected(request)
+    if request.quick:
+        sensors = collection.busiest(QUICK_SENSORS)
+        collection, mended = collection.of(sensors), mended and mended.of(sensors)
+    found = _run(request, collection, request.out, progress)
+    corrected = None
+    if mended and mended.members:
+        corrected = _run(request, mended, request.out / CORRECTED, progress)
+        unusable += corrected.failed
+    skipped = (*found.skipped, *(Skipped(f"{CORRECTED}: {one.name}", one.reason) for one in unusable))
+    figures = summary(found) | {"skipped": [asdict(one) for one in skipped], "corrected": bool(corrected)}
+    words = tuple(f"skipped {one.name}: {one.reason}" for one in skipped)
+    return Done(figures | {"report": str(write_report(found, corrected, figures))}, words)
+
+
+def _run(request: Request, data: Collection, out: Path, progress: Progress | None) -> Experiment:
+    return evaluate(data, out, request.names, request.settings, jobs=request.jobs, progress=progress, say=say)
+
+
+def _collect_corrected(request: Request) -> tuple[Collection | None, tuple[Skipped, ...]]:
+    """The data put right, if there are any, and what of them cannot be used."""
+    there = request.corrected or request.source / CORRECTED
+    if request.corrected is None and not there.is_dir():
+        return None, ()
+    try:
+        found = collect(there, request.settings.test_share)
+    except RespireError as error:
+        if request.corrected:
+            raise
+        return None, (Skipped("all recordings", str(error)),)
+    return found, found.skipped
+
+
+def write_report(found: Experiment, corrected: Experiment | None, figures: Mapping[str, Any]) -> Path:
+    """The page, and beside it every picture for those who write."""
+    parts = experiment_report.sections(found, corrected)
+    folder, path = found.ledger.folder / "figures", found.ledger.folder / "report.html"
+    for picture in (picture for part in parts for picture in part.pictures):
+        write_whole(folder / f"{picture.name}.png", picture.png)
+    tiles = [(name, str(figures[name])) for name in ("recordings", "fitted", "reused")]
+    tiles += [("sensors", str(len(figures["sensors"]))), ("methods", str(len(figures["methods"])))]
+    tiles += [("cases", str(len(found.table))), ("skipped", str(len(figures["skipped"])))]
+    parts += [Section("Skipped", tables=[_skipped(figures)])] if figures["skipped"] else []
+    write_whole(path, page("RESPIRE against the baselines", tiles, parts).encode())
+    return path
+
+
+def _skipped(figures: Mapping[str, Any]) -> list[list[str]]:
+    return [["recording or fit", "reason"], *([one["name"], one["reason"]] for one in figures["skipped"])]
+
+
+def breakdown(sizes: Sequence[int], seeds: int, plot: Path | None, progress: Progress | None = None) -> Done:
+    """The theorem by simulation, beside k = sqrt(N)."""
+    points = theorem.sweep(sizes, seeds=seeds, progress=progress)
+    limits = theorem.limits(points)
+    if plot:
+        title = "How many outliers it takes to break the fit"
+        write_whole(plot, png(breakdown_plot.breakdown(points, limits, title)))
+    figures = {
+        "bandwidth": theorem.BANDWIDTH,
+        "tolerance": theorem.TOLERANCE,
+        "seeds": seeds,
+        "breakdown": [asdict(limit) for limit in limits],
+        "exponents": theorem.slopes(limits),
+        "points": [asdict(point) for point in points],
+    }
+    return Done(figures)
+
+
+def summary(found: Experiment) -> dict[str, Any]:
+    """What was done and how it came out."""
+    return {
+        "out": str(found.ledger.folder),
+        "recordings": len(found.collection.members),
+        "sensors": list(found.collection.sensors),
+        "methods": list(found.methods),
+        "fitted": found.fitted,
+        "reused": found.reused,
+        "wins": {name: _boards(found, name) for name in variants(found.methods)},
+        "median_r2": medians(found.table, found.methods).to_dict("index"),
+    }
+
+
+def _boards(found: Experiment, respire: str) -> dict[str, Any]:
+    """One RESPIRE against the baselines."""
+    names = rivals(found.methods, respire)
+    return {
+        "without_adapter": board(found.table, names, adapter=False).to_dict("index"),
+        "with_adapter": board(found.table, names, adapter=True).to_dict("index"),
+        "other_sensor": sensor_board(found.table, names).to_dict("index"),
+        "t_test": {
+            "without_adapter": _tests(found.table, names, respire, adapter=False),
+            "with_adapter": _tests(found.table, names, respire, adapter=True),
+        },
+    }
+
+
+def _tests(table: pd.DataFrame, names: list[str], respire: str, adapter: bool) -> Mapping[str, Any]:
+    return {name: asdict(test) for name, test in against(table, names, respire, adapter).items()}

@@ -1,0 +1,288 @@
+"""The command line: stdout is data, stderr is words, a failure is one line."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version as installed
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from edge_agent.core.errors import RespireError
+from model_export.cli import experiment as experiment_cli
+from model_export.cli import simulate as simulate_cli
+from model_export.cli.console import Done, bar, say, tell
+from model_export.cli.options import (
+    Bundle,
+    Columns,
+    Data,
+    Kernel,
+    Out,
+    Plot,
+    Reference,
+    Sensor,
+    Share,
+    Size,
+    Sizes,
+    Stamp,
+    Timezone,
+)
+
+if TYPE_CHECKING:
+    from model_export.cli.commands import Source
+
+DONE, FAILED = 0, 1
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Turn co-located recordings into bundles for the edge agent. Results are JSON on stdout. "
+    "Add --debug to any command to see where a failure came from.",
+)
+app.command()(experiment_cli.experiment)
+app.command()(experiment_cli.breakdown)
+app.command("simulate")(simulate_cli.command)
+
+
+class Plain(TyperCommand):
+    """A command whose --help does not call its files <list[Path]>; typer has no setting for that."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The text of --help."""
+        return super().get_help(ctx).replace("DATA <list[Path]>", "DATA...          ")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the one place where a failure becomes a line and an exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    try:
+        app([word for word in given if word != "--debug"], prog_name="model-export")
+    except SystemExit as finished:
+        return int(finished.code or DONE)
+    except RespireError as error:
+        if debug:
+            raise
+        say(f"model-export: {error}")
+        return FAILED
+    return DONE
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"model-export {installed('respire-edge')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _whole(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """What comes before the command."""
+
+
+@app.command(cls=Plain)
+def fit(
+    data: Data,
+    *,
+    sensor: Sensor,
+    out: Out,
+    unit: Annotated[str, typer.Option(help="Unit of the reference.")] = "ppm",
+    gas: Annotated[str, typer.Option(help="What the reference measures.")] = "CO",
+    size: Size = "auto",
+    kernel: Annotated[Kernel, typer.Option(help="Shape of the weights over temperature.")] = "matern32",
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The paper's inputs, kernel and compression.")
+    ] = False,
+    warming: Annotated[bool, typer.Option(help="Two inputs more: how the temperature has changed.")] = True,
+    report: Annotated[Path | None, typer.Option(help="Write a page with plots (HTML).")] = None,
+    trials: Annotated[int, typer.Option(min=1, help="Trials of the search.")] = 60,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bundle.")] = 0,
+    level: Annotated[float, typer.Option(min=0.5, max=0.99, help="What the interval covers.")] = 0.9,
+    columns: Columns = "",
+    timezone: Timezone = None,
+    reference: Stamp = "auto",
+    test_share: Share = 0.2,
+) -> None:
+    """Learn a sensor's calibration and write its bundle.
+
+    \b
+    model-export fit january.csv february.csv --sensor 5A2D --unit ppm --out 5A2D.bundle
+    model-export fit van.parquet --sensor 5A2D --columns op1=co_we,op2=co_ae --timezone Asia/Kolkata \\
+        --out 5A2D.bundle --report 5A2D.html
+    """
+    started = perf_counter()
+    from model_export.calibration import calibrate  # noqa: PLC0415 - pandas and optuna: --help need not wait
+    from model_export.cli import commands  # noqa: PLC0415 - pandas and optuna: --help need not wait
+
+    recipe = calibrate.Recipe(
+        kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas
+    )
+    recipe = recipe if warming else replace(recipe, warming={})
+    with bar("tuning") as progress:
+        done = commands.fit(
+            data,
+            sensor,
+            unit,
+            out,
+            source=_source(columns, timezone, reference, test_share),
+            recipe=calibrate.paper(recipe) if paper else recipe,
+            report_to=report,
+            progress=progress,
+        )
+    tell(Done({**done.data, "seconds": perf_counter() - started}, done.words))
+
+
+@app.command(cls=Plain)
+def evaluate(
+    bundle: Bundle,
+    data: Data,
+    *,
+    columns: Columns = "",
+    timezone: Timezone = None,
+    reference: Stamp = "auto",
+) -> None:
+    """Compare a bundle with a reference.
+
+    \b
+    model-export evaluate 5A2D.bundle march.csv
+    """
+    from model_export.cli import commands  # noqa: PLC0415 - as above
+
+    tell(commands.evaluate(bundle, data, source=_source(columns, timezone, reference)))
+
+
+@app.command(cls=Plain)
+def adapt(
+    bundle: Bundle,
+    data: Data,
+    *,
+    out: Out,
+    columns: Columns = "",
+    timezone: Timezone = None,
+    reference: Stamp = "auto",
+    test_share: Share = 0.2,
+) -> None:
+    """Fit a gain and an offset to another site or season.
+
+    \b
+    model-export adapt 5A2D.bundle march.csv --out 5A2D-march.bundle
+    """
+    from model_export.cli import commands  # noqa: PLC0415 - as above
+
+    tell(commands.adapt(bundle, data, out, source=_source(columns, timezone, reference, test_share)))
+
+
+@app.command()
+def transfer(
+    bundle: Bundle,
+    *,
+    source: Annotated[
+        list[Path], typer.Option(metavar="DATA", help="Recording of the bundle's sensor; may be repeated.")
+    ],
+    target: Annotated[
+        list[Path], typer.Option(metavar="DATA", help="Recording of the other sensor at the same time.")
+    ],
+    sensor: Sensor,
+    out: Out,
+    columns: Columns = "",
+    timezone: Timezone = None,
+) -> None:
+    """Make a bundle serve another sensor.
+
+    Both stood side by side for a while; no reference is needed.
+
+    \b
+    model-export transfer 5A2D.bundle --source january.csv --target 5CB6.csv --sensor 5CB6 --out 5CB6.bundle
+    """
+    from model_export.cli import commands  # noqa: PLC0415 - as above
+
+    tell(commands.transfer(bundle, source, target, sensor, out, source=_source(columns, timezone)))
+
+
+@app.command(cls=Plain)
+def compress(
+    bundle: Bundle,
+    data: Data,
+    *,
+    sizes: Sizes = "1,2,4,8,16,32,64,128",
+    size: Size = "auto",
+    out: Annotated[Path | None, typer.Option(help="Write the bundle again with --size.")] = None,
+    plot: Plot = None,
+    columns: Columns = "",
+    timezone: Timezone = None,
+    reference: Stamp = "auto",
+    test_share: Share = 0.2,
+) -> None:
+    """Show what fewer support vectors cost.
+
+    DATA is the recording that the bundle was fitted to.
+
+    \b
+    model-export compress 5A2D.bundle january.csv february.csv --plot sizes.png
+    model-export compress 5A2D.bundle january.csv february.csv --size 8 --out small.bundle
+    """
+    from model_export.cli import commands  # noqa: PLC0415 - as above
+
+    source = _source(columns, timezone, reference, test_share)
+    tell(commands.compress(bundle, data, source=source, sizes=sizes, size=size or None, out=out, plot=plot))
+
+
+@app.command()
+def inspect(bundle: Bundle, plot: Plot = None) -> None:
+    """Print what is in a bundle.
+
+    \b
+    model-export inspect 5A2D.bundle --plot 5A2D.png
+    """
+    from model_export.cli import commands  # noqa: PLC0415 - as above
+
+    tell(commands.inspect(bundle, plot))
+
+
+@app.command(cls=Plain)
+def diagnose(
+    data: Annotated[
+        list[Path], typer.Argument(help="Recordings, best named SENSOR_SITE-SEASON.", metavar="DATA")
+    ],
+    *,
+    sensor: Annotated[str | None, typer.Option(help="Whose they are, if the names do not say.")] = None,
+    plot: Plot = None,
+    columns: Columns = "",
+    timezone: Timezone = None,
+    reference: Stamp = "auto",
+) -> None:
+    """Look for faults in recordings: clocks, swapped channels, drift and more.
+
+    Several sensors in the same air are compared with each other, several deployments of a sensor too.
+
+    \b
+    model-export diagnose january.csv
+    model-export diagnose january.csv february.csv --sensor 5A2D --plot worst.png
+    """
+    from model_export.cli import commands  # noqa: PLC0415 - as above
+
+    with bar("examining") as progress:
+        done = commands.diagnose(
+            data, sensor, source=_source(columns, timezone, reference), plot=plot, progress=progress
+        )
+    tell(done)
+
+
+def _source(
+    columns: Mapping[str, str],
+    timezone: str | None,
+    reference: Reference = "auto",
+    test_share: float = 0.2,
+) -> "Source":
+    from model_export.cli.commands import Source  # noqa: PLC0415 - as above
+    from model_export.recordings.tables import Layout  # noqa: PLC0415 - as above
+
+    return Source(Layout(columns, timezone), reference, test_share)

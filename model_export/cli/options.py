@@ -1,0 +1,52 @@
+"""Options and arguments that several commands share, and how their texts become values."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from model_export.recordings import column_names
+
+Kernel = Literal["matern12", "matern32", "matern52", "rbf"]
+Reference = Literal["auto", "average", "start", "end"]
+
+
+def _columns(text: str) -> dict[str, str]:
+    try:
+        return column_names.parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _size(text: str) -> int:
+    """A number of support vectors; 0 is automatic."""
+    if text == "auto":
+        return 0
+    if not text.isdecimal() or not int(text):
+        raise typer.BadParameter(f"expected auto or a number above 0, got {text!r}")
+    return int(text)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    words = text.split(",")
+    if not all(word.isdecimal() and int(word) for word in words):
+        raise typer.BadParameter(f"expected numbers above 0 such as 4,8,16, got {text!r}")
+    return tuple(map(int, words))
+
+
+Data = Annotated[list[Path], typer.Argument(help="CSV or Parquet files of one sensor.", metavar="DATA")]
+Bundle = Annotated[Path, typer.Argument(help="A bundle file.", metavar="BUNDLE")]
+Sensor = Annotated[str, typer.Option(help="The sensor's id, as in its topics.")]
+Out = Annotated[Path, typer.Option(help="Where the bundle goes.")]
+Columns = Annotated[
+    Any, typer.Option(parser=_columns, metavar="OURS=THEIRS,…", help="Column names, such as op1=co_we.")
+]
+Timezone = Annotated[str | None, typer.Option(help="Zone of stamps that have none, such as Asia/Kolkata.")]
+Stamp = Annotated[
+    Reference,
+    typer.Option("--reference", help="Average it, or take it as it comes, stamped at start or end."),
+]
+Share = Annotated[float, typer.Option("--test-share", min=0.0, max=0.9, help="Last part, kept for the test.")]
+Size = Annotated[Any, typer.Option(parser=_size, metavar="N|auto", help="Support vectors.")]
+Sizes = Annotated[Any, typer.Option(parser=_sizes, metavar="N,N,…", help="Sizes to compare.")]
+Plot = Annotated[Path | None, typer.Option(help="Write a PNG.")]

@@ -1,0 +1,161 @@
+"""`model-export simulate`: a co-location on disk, or a van over MQTT."""
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from model_export.simulator.campaign import OUTLIERS, SENSORS, SWAPPED
+
+if TYPE_CHECKING:
+    from model_export.simulator.network import Network
+    from model_export.simulator.ride import Ride
+
+Layout = Literal["combined", "channels"]
+DISK_ONLY = ("outliers", "sensors", "datasets")
+LIVE_ONLY = ("broker", "speed_up", "seconds", "topics", "max_inflight", "truth")
+FOR_EVER = float("inf")
+ALL_SENSORS, SWAPPED_SENSORS = ",".join(SENSORS), ",".join(SWAPPED)
+
+Directory = Annotated[Path | None, typer.Argument(help="Where the recordings go; not with --live.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same packages and the same air.")]
+Share = Annotated[float, typer.Option(min=0.0, max=0.5, help="Share of bad readings of the reference.")]
+Swapped = Annotated[str, typer.Option(metavar="ID,…|none", help="Packages whose CO and NOx are swapped.")]
+Sensors = Annotated[str, typer.Option(metavar="ID,…", help="Packages to record.")]
+Datasets = Annotated[
+    str, typer.Option(metavar="T-W,…", help="Datasets to record; all eight if none is named.")
+]
+Live = Annotated[bool, typer.Option("--live", help="Publish a van over MQTT instead.")]
+Broker = Annotated[str, typer.Option(metavar="HOST:PORT", help="Live: where to publish.")]
+SpeedUp = Annotated[float, typer.Option(min=0.001, max=1e6, help="Live: how fast event time runs.")]
+Seconds = Annotated[float, typer.Option(min=0.0, help="Live: stop after so long; inf: on Ctrl-C.")]
+Topics = Annotated[Layout, typer.Option(help="Live: one message a package, or one a channel.")]
+Inflight = Annotated[int, typer.Option(min=1, help="Live: at most so many messages unacknowledged.")]
+Truth = Annotated[Path | None, typer.Option(help="Live: write the true CO of every minute here (CSV).")]
+
+
+def command(
+    context: typer.Context,
+    directory: Directory = None,
+    *,
+    seed: Seed = 1,
+    outliers: Share = OUTLIERS,
+    swapped: Swapped = SWAPPED_SENSORS,
+    sensors: Sensors = ALL_SENSORS,
+    datasets: Datasets = "",
+    live: Live = False,
+    broker: Broker = "127.0.0.1:1883",
+    speed_up: SpeedUp = 60.0,
+    seconds: Seconds = FOR_EVER,
+    topics: Topics = "combined",
+    max_inflight: Inflight = 20,
+    truth: Truth = None,
+) -> None:
+    """Simulate the paper's deployment: six packages, four sites, two seasons in Lucknow.
+
+    \b
+    model-export simulate colocation --seed 1
+    model-export simulate colocation --swapped none --datasets T-W,C-S
+    model-export simulate --live --broker 127.0.0.1:1883 --speed-up 900 --seconds 5
+    """
+    from model_export.simulator.live import COMBINED, PER_CHANNEL  # noqa: PLC0415 - scipy and pandas: --help need not wait
+    from model_export.simulator.network import simulate  # noqa: PLC0415 - as above
+    from model_export.simulator.ride import Ride  # noqa: PLC0415 - as above
+
+    if live == (directory is not None):
+        raise typer.BadParameter("expected either a directory or --live")
+    _refuse_idle(context, DISK_ONLY if live else LIVE_ONLY, "without" if live else "with")
+    if not _names(sensors):
+        raise typer.BadParameter("expected at least one", param_hint="--sensors")
+    wrong = _names(swapped)
+    if directory is not None:
+        _save(simulate(seed, outliers, wrong, _names(sensors), _names(datasets) or None), directory)
+        return
+    host, port = _address(broker)
+    way = Ride(
+        host,
+        port,
+        seed=seed,
+        swapped=wrong,
+        speed_up=speed_up,
+        seconds=seconds,
+        template=COMBINED if topics == "combined" else PER_CHANNEL,
+        max_inflight=max_inflight,
+        truth=truth,
+    )
+    _ride(way)
+
+
+def _refuse_idle(context: typer.Context, options: tuple[str, ...], how: str) -> None:
+    """An option that would do nothing was meant to do something."""
+    for name in options:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"expected only {how} --live", param_hint=option)
+
+
+def _save(network: "Network", directory: Path) -> None:
+    from rich.console import Console  # noqa: PLC0415 - as above
+    from rich.progress import track  # noqa: PLC0415 - as above
+
+    from model_export.simulator.network_csv import write_network  # noqa: PLC0415 - as above
+
+    files = len(network.recordings) + len(network.colocations) + 1
+    paths = track(
+        write_network(network, directory),
+        "writing",
+        files,
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    done = {"seed": network.seed, "swapped": sorted(network.swapped), "files": [str(path) for path in paths]}
+    _tell(done)
+
+
+def _ride(way: "Ride") -> None:
+    from model_export.simulator.ride import ride  # noqa: PLC0415 - as above
+
+    with _until_signalled() as stop:
+        done = ride(way, stop)
+    _tell({"sent": done.sent, "acknowledged": done.acknowledged})
+    if done.acknowledged < done.sent:
+        print("model-export: the broker did not acknowledge every reading", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _tell(data: dict[str, object]) -> None:
+    print(json.dumps(data, indent=2))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """The names in A,B,…; of the word none, nothing."""
+    return () if text == "none" else tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _address(broker: str) -> tuple[str, int]:
+    host, _, port = broker.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise typer.BadParameter(f"expected HOST:PORT, got {broker!r}", param_hint="--broker")
+    return host.removeprefix("[").removesuffix("]"), int(port)  # [::1]:1883
+
+
+@contextmanager
+def _until_signalled() -> Iterator[threading.Event]:
+    """An event that SIGINT and SIGTERM set; what they did before is put back afterwards."""
+    stop = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

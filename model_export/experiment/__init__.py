@@ -1,0 +1,1 @@
+"""The paper's evaluation. Imports everything but the simulator, the doctor and the command line."""

@@ -1,0 +1,143 @@
+"""One learnt method on every recording it can be asked about: the rows of the results table.
+
+kind      train, or site and season of source and target: SS, SX, XS, XX (S same, X other)
+scenario  S1, S2: the source sensor, without and with adapter; S3, S4, S5: another sensor, as it is, behind a
+          transfer map, and behind the map with adapter (paper, "Sensor-to-Sensor Transfer Experiments").
+          S3a is ours: another sensor with the adapter alone, for sensors that never stood side by side.
+
+Adapter and map are learnt on the train part of the target's dataset; every row is of its test part, save
+those of kind train.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edge_agent.core.errors import BadRecording
+from edge_agent.core.kernel import Array
+from model_export.calibration import adapt, transfer
+from model_export.recordings.catalogue import Member, Place
+from model_export.recordings.dataset import Dataset
+from model_export.regression.metrics import r2, score
+
+RESPIRE, RESPIRE_PAPER = "RESPIRE", "RESPIRE-paper"
+TRANSFERS = ("SX", "XS", "XX")
+KINDS = ("train", "SS", *TRANSFERS)
+SCENARIOS = ("S1", "S2", "S3", "S3a", "S4", "S5")
+TRIMMED = 0.05  # the share of test windows that the paper leaves out to show what outliers cost
+
+Estimator = Callable[[Array, Array], Array]  # channels (n, d), temperatures (n,) -> estimates (n,)
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Estimates for one target's test part, and the adapter that its train part teaches."""
+
+    estimate: Array
+    gain: float
+    offset: float
+
+    @property
+    def adapted(self) -> Array:
+        """The estimates behind the adapter."""
+        return self.gain * self.estimate + self.offset
+
+
+def kind(source: Place, target: Place) -> str:
+    """S or X for the site, S or X for the season.
+
+    >>> kind(Place("5A2D", "T", "W"), Place("5A2D", "T", "S"))
+    'SX'
+    """
+    site = "S" if source.site == target.site else "X"
+    return site + ("S" if source.season == target.season else "X")
+
+
+def trimmed_r2(reference: Array, estimate: Array, share: float) -> float:
+    """R² without the share of windows that the estimates miss by most.
+
+    >>> trimmed_r2(np.array([1.0, 2.0, 3.0, 9.0]), np.array([1.0, 2.0, 3.0, 0.0]), 0.25)
+    1.0
+    """
+    kept = len(reference) - round(share * len(reference))
+    nearest = np.argsort(np.abs(reference - estimate), kind="stable")[:kept]
+    return r2(reference[nearest], estimate[nearest])
+
+
+def judge(predict: Estimator, target: Member, matrix: Array | None = None) -> Judged:
+    """What an estimator says of a target, behind a transfer map if one is given."""
+
+    def estimates(part: Dataset) -> Array:
+        inputs = part.inputs if matrix is None else transfer.apply(matrix, part.inputs)
+        return predict(inputs, part.auxiliary)
+
+    gain, offset = adapt.learn(estimates(target.train), target.train.target)
+    return Judged(estimates(target.test), gain, offset)
+
+
+def same_sensor(predict: Estimator, source: Member, members: Sequence[Member]) -> dict[str, Judged]:
+    """The source's own sensor on all its datasets, by SITE-SEASON."""
+    return {
+        target.place.dataset: judge(predict, target)
+        for target in members
+        if target.place.sensor == source.place.sensor and target.comparable(source)
+    }
+
+
+def rows(
+    predict: Estimator, source: Member, members: Sequence[Member], own: Mapping[str, Judged]
+) -> Iterator[Row]:
+    """Every case of one learnt estimator; `own` is what `same_sensor` gave."""
+    estimate = predict(source.train.inputs, source.train.auxiliary)
+    yield _row(source, source, "train", "S1", source.train.target, estimate)
+    for target in members:
+        if not target.comparable(source):
+            continue
+        if target.place.sensor == source.place.sensor:
+            yield from _both(source, target, ("S1", "S2"), own[target.place.dataset])
+        else:
+            yield from _both(source, target, ("S3", "S3a"), judge(predict, target))
+            matrix = _map(source, target, members)
+            if matrix is not None:
+                yield from _both(source, target, ("S4", "S5"), judge(predict, target, matrix))
+
+
+def _both(source: Member, target: Member, scenarios: tuple[str, str], judged: Judged) -> Iterator[Row]:
+    where = kind(source.place, target.place)
+    for scenario, estimate in zip(scenarios, (judged.estimate, judged.adapted), strict=True):
+        yield _row(source, target, where, scenario, target.test.target, estimate)
+
+
+def _map(source: Member, target: Member, members: Sequence[Member]) -> Array | None:
+    """The map from the target's channels to the source sensor's, where both stood side by side."""
+    beside = Place(source.place.sensor, target.place.site, target.place.season)
+    there = next((member for member in members if member.place == beside), None)
+    if there is None or not there.comparable(target):
+        return None
+    try:
+        return transfer.learn(there.train, target.train).matrix
+    except BadRecording:  # too few windows in common, as the paper's 1FEA
+        return None
+
+
+def _row(source: Member, target: Member, case: str, scenario: str, reference: Array, estimate: Array) -> Row:
+    agreement = score(reference, estimate)
+    return {
+        "sensor": source.place.sensor,
+        "dataset": source.place.dataset,
+        "target_sensor": target.place.sensor,
+        "target_dataset": target.place.dataset,
+        "gas": source.gas,
+        "kind": case,
+        "scenario": scenario,
+        "adapter": scenario in ("S2", "S3a", "S5"),
+        "n": agreement.n,
+        "r2": agreement.r2,
+        "r2_trimmed": trimmed_r2(reference, estimate, TRIMMED),
+        "rmse": agreement.rmse,
+        "mae": agreement.mae,
+        "bias": agreement.bias,
+    }

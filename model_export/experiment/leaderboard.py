@@ -1,0 +1,120 @@
+"""Who wins, by how much, and whether it is chance: pure functions of the results table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+import pandas as pd
+from scipy.stats import ttest_1samp
+
+from edge_agent.core.kernel import Array
+from model_export.experiment.cases import KINDS, RESPIRE, RESPIRE_PAPER, TRANSFERS
+
+TIE = 0.005  # R² that read alike to two digits are a tie, and all of them win
+WORST = -1.0  # R² has no floor; below this a model is useless, and how useless must not decide a test
+
+CASE = ["sensor", "dataset", "target_sensor", "target_dataset", "kind", "scenario"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """A paired two-sided t-test over cases that both methods faced; `difference` is first - second.
+
+    Cases of one sensor share models and references, so they are no independent proofs; the second test
+    averages the differences by sensor first.
+    """
+
+    cases: int
+    difference: float
+    low: float  # of its 95 % confidence interval
+    high: float
+    p: float
+    sensors: int = 0
+    p_by_sensor: float = nan
+
+
+def scores(table: pd.DataFrame, methods: Sequence[str], column: str = "r2") -> pd.DataFrame:
+    """One row a case, one column a method; only cases that all of them faced."""
+    wide = table[table["method"].isin(methods)].pivot(index=CASE, columns="method", values=column)
+    return wide.reindex(columns=list(methods)).dropna()
+
+
+def wins(wide: pd.DataFrame, tie: float = TIE) -> "pd.Series[int]":
+    """How often each method was best, or as good as the best.
+
+    >>> wins(pd.DataFrame({"RR": [0.9, 0.5], "DT": [0.899, 0.7]})).to_dict()
+    {'RR': 1, 'DT': 2}
+    """
+    return wide.ge(wide.max(axis=1) - tie, axis=0).sum()
+
+
+def rivals(methods: Sequence[str], respire: str) -> list[str]:
+    """One RESPIRE against the baselines, without its sister to share the wins with.
+
+    >>> rivals(["RR", "RESPIRE-paper", "RESPIRE"], "RESPIRE")
+    ['RR', 'RESPIRE']
+    """
+    return [name for name in methods if name == respire or name not in (RESPIRE, RESPIRE_PAPER)]
+
+
+def variants(methods: Sequence[str]) -> list[str]:
+    """The RESPIREs that took part."""
+    return [name for name in (RESPIRE, RESPIRE_PAPER) if name in methods]
+
+
+def board(table: pd.DataFrame, methods: Sequence[str], adapter: bool) -> pd.DataFrame:
+    """Wins of the source's own sensor for train, SS, SX, XS, XX, all transfers and all tests together."""
+    scenario = np.where(table["kind"] == "train", "S1", "S2" if adapter else "S1")
+    wide = scores(table[table["scenario"] == scenario], methods)
+    groups = {kind: (kind,) for kind in KINDS} | {"transfer": TRANSFERS, "total": KINDS[1:]}
+    kinds = wide.index.get_level_values("kind")
+    return pd.DataFrame({name: wins(wide[kinds.isin(group)]) for name, group in groups.items()})
+
+
+def sensor_board(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Wins on another sensor: as it is, with adapter alone, behind a map, behind a map with adapter."""
+    wide = scores(table, methods)
+    scenario = wide.index.get_level_values("scenario")
+    return pd.DataFrame({name: wins(wide[scenario == name]) for name in ("S3", "S3a", "S4", "S5")})
+
+
+def medians(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Median R² by method for every kind, without and with adapter."""
+    own = table[table["scenario"].isin(["S1", "S2"])]
+    kind = own["kind"].where(~own["adapter"], own["kind"] + " with adapter")
+    wide = own.pivot_table(index="method", columns=kind, values="r2", aggfunc="median")
+    return wide.reindex(list(methods))
+
+
+def paired(first: Array, second: Array, sensors: Sequence[str] = ()) -> Paired:
+    """Whether two methods' R² over the same cases, cut off at -1, differ by more than chance.
+
+    With each case's sensor, whether they do so over sensors, too.
+    """
+    difference = np.maximum(first, WORST) - np.maximum(second, WORST)
+    mean = float(difference.mean()) if len(difference) else nan
+    means = pd.Series(difference).groupby(list(sensors)).mean().to_numpy() if len(sensors) else np.empty(0)
+    _, _, p_by_sensor = _t_test(means)
+    return Paired(len(difference), mean, *_t_test(difference), len(means), p_by_sensor)
+
+
+def _t_test(difference: Array) -> tuple[float, float, float]:
+    """The 95 % confidence interval of the mean, and p; nan where nothing can be said."""
+    if len(difference) < 2 or np.ptp(difference) == 0.0:
+        return nan, nan, nan
+    test = ttest_1samp(difference, 0.0)
+    between = test.confidence_interval(0.95)
+    return float(between.low), float(between.high), float(test.pvalue)
+
+
+def against(table: pd.DataFrame, methods: Sequence[str], best: str, adapter: bool) -> dict[str, Paired]:
+    """One method against each of the others over all transfers of the source's own sensor."""
+    moved = table["kind"].isin(TRANSFERS) & (table["scenario"] == ("S2" if adapter else "S1"))
+    wide = scores(table[moved], methods)
+    sensors = list(wide.index.get_level_values("sensor"))
+    return {
+        name: paired(wide[best].to_numpy(), wide[name].to_numpy(), sensors)
+        for name in methods
+        if name != best
+    }

@@ -1,0 +1,127 @@
+"""An experiment on disk: one file a fit, written whole or not at all, so that a run can go on where it ended.
+
+OUT/experiment.json            the settings and the data that it was begun with
+OUT/fits/RR/5A2D_T-W.json      one method's fit to one train part, and all that was judged by it
+OUT/results.parquet, .csv      every case of every fit, one row each
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from edge_agent.core.errors import BadSettings, RespireError
+from model_export.recordings.catalogue import Member, Place
+
+Fit = Mapping[str, Any]  # see experiment.fit_one
+_FIT = (("parameters", dict), ("details", dict), ("seconds", float), ("rows", list), ("own", dict))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One method to be fitted to one place's train part."""
+
+    method: str
+    place: Place
+
+    def __str__(self) -> str:
+        return f"{self.method} on {self.place}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The files of one experiment."""
+
+    folder: Path
+
+    def begin(self, settings: Mapping[str, Any], members: Iterable[Member]) -> None:
+        """Take the folder for these settings and data, or refuse it if it was begun with others."""
+        now = {**settings, **{f"data {member.place}": digest(member) for member in members}}
+        path = self.folder / "experiment.json"
+        if not path.exists():
+            write_whole(path, json.dumps(now, indent=1).encode())
+            return
+        then = _read(path)
+        if not isinstance(then, dict):
+            raise RespireError(f"{path}: expected settings and data as JSON, got neither; name another --out")
+        _require_same(self.folder, then, now)
+
+    def path(self, task: Task) -> Path:
+        """Where a task's fit is kept."""
+        return self.folder / "fits" / task.method / f"{task.place}.json"
+
+    def has(self, task: Task) -> bool:
+        """Whether the task is done; a file that is damaged or incomplete does not count."""
+        fit = _read(self.path(task))
+        if not isinstance(fit, dict) or any(not isinstance(fit.get(name), kind) for name, kind in _FIT):
+            return False
+        return bool(fit["rows"]) and all(isinstance(row, dict) and "r2" in row for row in fit["rows"])
+
+    def damaged(self, task: Task) -> bool:
+        """Whether there is a file, but no fit in it."""
+        return self.path(task).exists() and not self.has(task)
+
+    def save(self, task: Task, fit: Fit) -> None:
+        """Keep a fit."""
+        write_whole(self.path(task), json.dumps(fit).encode())
+
+    def load(self, task: Task) -> Fit:
+        """A fit that was kept."""
+        found: Fit = json.loads(self.path(task).read_text())
+        return found
+
+    def save_table(self, table: pd.DataFrame) -> None:
+        """Keep the results as Parquet, and as CSV for those who read with their eyes."""
+        columns = BytesIO()
+        table.to_parquet(columns, index=False)
+        write_whole(self.folder / "results.parquet", columns.getvalue())
+        write_whole(self.folder / "results.csv", table.to_csv(index=False, float_format="%.6g").encode())
+
+
+def _read(path: Path) -> Any:
+    """What a file of ours holds, None if that is not JSON."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def digest(member: Member) -> str:
+    """What tells one recording's windows from another's."""
+    data = sha256(f"{member.gas} {member.train.unit} {member.train.channels}".encode())
+    for part in (member.train, member.test):
+        for values in (part.start_ms, part.inputs, part.auxiliary, part.target):
+            data.update(values.tobytes())
+    data.update(repr(sorted(member.train.temperatures.items())).encode())
+    return data.hexdigest()[:16]
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """The file as it was or as it will be, whenever the power goes; its folder is made."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with aside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except OSError as error:
+        raise RespireError(f"{path}: could not be written: {error.strerror or error}") from error
+
+
+def _require_same(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    different = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+    if different:
+        name = different[0]
+        more = f" (and {len(different) - 1} more)" if different[1:] else ""
+        raise BadSettings(
+            f"{folder}: expected what it was begun with, {name} = {then.get(name, 'none')}, "
+            f"got {now.get(name, 'none')}{more}; name another --out"
+        )

@@ -1,0 +1,221 @@
+"""The experiment's page: leader boards first, then where, why, and what the models look like inside."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pandas as pd
+
+from model_export.calibration import model_plots
+from model_export.experiment import board_plots, case_plots, showcase
+from model_export.experiment.cases import KINDS, TRANSFERS
+from model_export.experiment.evaluation import Experiment
+from model_export.experiment.leaderboard import against, board, medians, rivals, sensor_board, variants
+from model_export.figures.webpage import Picture, Section
+
+
+def sections(found: Experiment, corrected: Experiment | None) -> list[Section]:
+    """All that the results can show; what there are no data for is left out."""
+    parts = [
+        Section("Leader boards", _BOARDS, list(_boards(found))),
+        Section("How good, and where", _WHERE, list(_heatmaps(found))),
+    ]
+    for respire in variants(found.methods)[:1]:
+        suspects = _suspects(found, respire, corrected)
+        parts += [
+            Section("Is it chance?", _CHANCE, list(_tests(found, respire))),
+            Section("Shifted references and outliers", _SHIFTS, list(_cases(found, respire, suspects))),
+            Section("One sensor in another's place", _SENSORS, list(_sensors(found, respire, suspects))),
+            Section("Inside the models", _INSIDE, list(_models(found, respire, suspects))),
+        ]
+        if corrected:
+            parts.append(Section("A fault put right", _FAULT, list(_fault(found, corrected, respire))))
+    return [part for part in parts if part.pictures]
+
+
+def _boards(found: Experiment) -> Iterator[Picture]:
+    without, with_adapter = (_board(found, adapter) for adapter in (False, True))
+    title = "Wins on train parts and at home (SS)"
+    caption = "Who follows the train part best, and who the last windows of the same site and season."
+    yield Picture(board_plots.leaders(without, ("train", "SS"), title), caption, "wins-home")
+    for counted, word in ((without, "without"), (with_adapter, "with")):
+        if counted["transfer"].sum():
+            title = f"Wins elsewhere, {word} adapter"
+            caption = f"Another season (SX), another site (XS), both (XX); {word} adapter for every method."
+            yield Picture(board_plots.leaders(counted, TRANSFERS, title), caption, f"wins-{word}-adapter")
+    others = _joined(found, lambda names: sensor_board(found.table, names))
+    if others.to_numpy().sum():
+        title = "Wins on another sensor"
+        caption = "As it is (S3), with adapter (S3a), behind a transfer map (S4), map and adapter (S5)."
+        yield Picture(board_plots.leaders(others, tuple(others.columns), title), caption, "wins-sensors")
+
+
+def _heatmaps(found: Experiment) -> Iterator[Picture]:
+    middle = medians(found.table, found.methods)
+    kinds = [kind for kind in KINDS if kind in middle]
+    moved = [f"{kind} with adapter" for kind in kinds if kind != "train"]
+    caption = "The median over all sensors and datasets. Green explains the reference, purple does not."
+    yield Picture(
+        board_plots.kinds_heatmap(middle, kinds, "Median R², without adapter"), caption, "r2-without-adapter"
+    )
+    yield Picture(
+        board_plots.kinds_heatmap(middle, moved, "Median R², with adapter"), caption, "r2-with-adapter"
+    )
+    if (found.table["kind"].isin(TRANSFERS) & (found.table["scenario"] == "S1")).any():
+        for scenario, word in (("S1", "without"), ("S2", "with")):
+            title = f"From dataset to dataset, {word} adapter"
+            figure = board_plots.transfer_heatmaps(found.table, found.methods, scenario, title)
+            caption = "The diagonal is SS. Overfitting is a green diagonal in a pale or purple square."
+            yield Picture(figure, caption, f"datasets-{word}-adapter")
+
+
+def _tests(found: Experiment, respire: str) -> Iterator[Picture]:
+    names = [name for name in found.methods if name != respire]
+    tests = {
+        "without adapter": against(found.table, [*names, respire], respire, adapter=False),
+        "with adapter": against(found.table, [*names, respire], respire, adapter=True),
+    }
+    if any(test.cases for tested in tests.values() for test in tested.values()):
+        title = f"{respire} against each other method"
+        caption = (
+            "Right of the line RESPIRE is better. Paired two-sided t-tests over all transfers, bars are 95 % "
+            "confidence; R² is cut off at -1, since how useless a useless model is decides nothing. "
+            "Transfers share models and references, so they are not independent and the first p is too "
+            "small; the second is of the same test with the differences averaged by sensor first."
+        )
+        yield Picture(board_plots.differences(tests, respire, title), caption, "t-tests")
+
+
+def _cases(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Picture]:
+    moved = [case for kind in ("XX", "XS") if (case := showcase.shifted(found, respire, kind, suspects))]
+    if moved:
+        title = "A shifted reference, and what an adapter does"
+        caption = (
+            "The transfers that an adapter lifts most, XX and XS. The estimates have the reference's shape "
+            "but are off by a zero or a gain."
+        )
+        yield Picture(case_plots.series(moved, title), caption, "series")
+    spoilt = showcase.spoilt(found, respire, suspects)
+    if spoilt:
+        caption = "The transfers where few windows cost most. At the dotted line 5 % are left out."
+        title = "Few outliers cost much R²"
+        yield Picture(case_plots.robust_curves(spoilt, title), caption, "robust-r2")
+
+
+def _sensors(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Picture]:
+    table = found.table[found.table["method"] == respire]
+    pair = showcase.best_pair(table, respire)
+    if pair is None:
+        return
+    bars = {
+        f"model of {one}, serving {other}": showcase.scenarios(table, respire, one, other)
+        for one, other in (pair, pair[::-1])
+    }
+    caption = (
+        "At home without (S1) and with adapter (S2); on the other sensor as it is (S3), behind a map between "
+        "their channels (S4), and with adapter too (S5). A bar that is cut carries its value."
+    )
+    title = f"Sensors {pair[0]} and {pair[1]} in each other's place"
+    yield Picture(case_plots.scenario_bars(bars, title), caption, "scenarios")
+    title = "Whose model serves whom"
+    caption = "Behind map and adapter. A pale row or column is a sensor to look at."
+    yield Picture(case_plots.sensor_heatmap(table, title), caption, "sensors")
+    sound = set(table["sensor"]) - suspects
+    if suspects and len(sound) > 1:
+        groups = {
+            f"suspect: {', '.join(sorted(suspects))}": showcase.gaps(
+                table, respire, suspects, sound | suspects
+            ),
+            "sound, among themselves": showcase.gaps(table, respire, sound, sound),
+        }
+        caption = "Sound sensors lose next to nothing; a suspect's models were never good at home."
+        yield Picture(case_plots.gap_density(groups, "What another sensor costs"), caption, "s5-s2")
+
+
+def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Picture]:
+    fits = found.fits(respire)
+    sensors = sorted({member.place.sensor for member in fits})
+    sound = [name for name in sensors if name not in suspects]
+    shown = [*sound[:1], *(name for name in sensors if name in suspects)][:2] if suspects else sound[:2]
+    picked = [showcase.longest(fits, name) for name in shown]
+    curves = {str(one.place): found.fit(respire, one)["details"]["weights"] for one in picked}
+    caption = "Each sensor's longest recording. Smooth curves are chemistry, erratic ones are overfitting."
+    test = showcase.sensors_compared(found.table, respire, *shown) if len(shown) == 2 else None
+    if test and test.cases > 1:
+        caption += (
+            f" Over the same {test.cases} transfers the left sensor's models are {test.difference:+.2f} "
+            f"better in R² (paired two-sided t-test, p = {test.p:.2g})."
+        )
+    unit = picked[0].train.unit
+    yield Picture(model_plots.weight_curves(curves, unit, "Weights over temperature"), caption, "weights")
+    lost = {f"{name}": showcase.losses(found, name) for name in variants(found.methods)}
+    caption = "On the train parts, over all fits: median and middle half. At the dotted line 0.01 is lost."
+    title = "Models shrink by far before they lose"
+    yield Picture(model_plots.compression_curves(lost, title), caption, "compression")
+
+
+def _fault(found: Experiment, corrected: Experiment, respire: str) -> Iterator[Picture]:
+    there = {one.place for one in corrected.collection.members}
+    places = [one.place for one in found.collection.members if one.place in there]
+    before, after = (_elsewhere(one.table, map(str, places)) for one in (found, corrected))
+    common = [name for name in found.methods if name in before.index and name in after.index]
+    if common:
+        title = f"{', '.join(_in_both(found, corrected))} before and after the correction"
+        caption = "The same recordings and methods; only the fault was put right."
+        figure = model_plots.before_after(before.loc[common], after.loc[common], title)
+        yield Picture(figure, caption, "before-after")
+    again = {one.place for one in corrected.fits(respire)}
+    both = [one for one in found.fits(respire) if one.place in again]
+    if both:
+        longest = showcase.longest(both, both[0].place.sensor)
+        pair = {
+            f"{longest.place}, {when}": one.fit(respire, longest)["details"]["weights"]
+            for when, one in (("before", found), ("after", corrected))
+        }
+        title, caption = "Weights before and after", "The same sensor and recording."
+        yield Picture(
+            model_plots.weight_curves(pair, longest.train.unit, title), caption, "weights-before-after"
+        )
+
+
+def _in_both(found: Experiment, corrected: Experiment) -> list[str]:
+    return [name for name in corrected.collection.sensors if name in found.collection.sensors]
+
+
+def _elsewhere(table: pd.DataFrame, places: Iterable[str]) -> "pd.Series[float]":
+    """The median R² over the transfers from some places to others of them, with adapter."""
+    names = list(places)
+    moved = table[table["kind"].isin(TRANSFERS) & (table["scenario"] == "S2")]
+    source, target = (moved["sensor"] + "_" + moved[column] for column in ("dataset", "target_dataset"))
+    return moved[source.isin(names) & target.isin(names)].groupby("method")["r2"].median()
+
+
+def _suspects(found: Experiment, respire: str, corrected: Experiment | None) -> set[str]:
+    """The sensors that were put right, if any were; else those whose models serve nobody."""
+    if corrected and (both := _in_both(found, corrected)):
+        return set(both)
+    return showcase.suspects(found.table, respire)
+
+
+def _board(found: Experiment, adapter: bool) -> pd.DataFrame:
+    return _joined(found, lambda names: board(found.table, names, adapter))
+
+
+def _joined(found: Experiment, count: Callable[[list[str]], pd.DataFrame]) -> pd.DataFrame:
+    """The baselines beside our RESPIRE, and the paper's as counted against the same baselines."""
+    first, *others = variants(found.methods) or [""]
+    counted = count(rivals(found.methods, first))
+    rows = [count(rivals(found.methods, other)).loc[[other]] for other in others]
+    return pd.concat([counted, *rows])
+
+
+_BOARDS = (
+    "How often a method was best; R² less than 0.005 apart are a tie, and all of them win. Our RESPIRE "
+    "and the paper's are each counted against the baselines alone."
+)
+_WHERE = "S is the same, X another: SX is the same site in another season, XS another site."
+_CHANCE = "The same transfers for both, so their differences are compared, not their averages."
+_SHIFTS = (
+    "A reference is moved and serviced, and its zero and gain change; its outliers look like errors of ours."
+)
+_SENSORS = "A model of one sensor, asked about another that stood beside it. The map needs no reference."
+_INSIDE = "RESPIRE's weights can be looked at, and most of them thrown away."
+_FAULT = "What correcting the recordings did for every method."

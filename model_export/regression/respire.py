@@ -1,0 +1,136 @@
+"""RESPIRE: outlier-resistant semi-parametric regression y = w1(T)·x1 + … + wd(T)·xd + b(T)."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edge_agent.core.kernel import KERNELS, Array
+from edge_agent.core.model import Scale
+from model_export.regression.robust import apis
+from model_export.regression.solver import Ridge, Weights, functions, moving, regressors
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperparameters:
+    """What tuning chooses, all in standardised quantities."""
+
+    kernel: str = "matern32"
+    trend: float = 100.0  # prior variance of the constant and linear part; 0 is the paper's kernel
+    length_scale: float = 1.0
+    ridge: float = 1.0  # the paper's λ
+    alpha: float = 0.05  # proportion of outliers
+    eta: float = 1.0  # correction rate
+    steady: int = 0  # how many of the last channels have one weight at all temperatures
+
+    def __post_init__(self) -> None:
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel: expected one of {', '.join(KERNELS)}, got {self.kernel!r}")
+        if not (self.length_scale > 0.0 and self.ridge > 0.0 and self.trend >= 0.0):
+            raise ValueError(f"length_scale and ridge must be positive, trend not negative, got {self}")
+        if self.steady < 0 or (self.steady and not self.trend):
+            raise ValueError(f"steady weights need a trend, got {self}")
+        if not (0.0 <= self.alpha < 1.0 and 0.0 <= self.eta <= 1.0):
+            raise ValueError(f"alpha must lie in [0, 1) and eta in [0, 1], got {self}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standardised:
+    """A training set in standardised quantities, with the scales that lead back."""
+
+    channel_scales: tuple[Scale, ...]
+    auxiliary_scale: Scale
+    target_scale: Scale
+    x: Array  # (n, d)
+    z: Array  # (n,)
+    y: Array  # (n,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A full, uncompressed calibration."""
+
+    hyper: Hyperparameters
+    channel_scales: tuple[Scale, ...]
+    auxiliary_scale: Scale
+    target_scale: Scale
+    hold: tuple[float, float]  # temperatures beyond which the weights stay as they are there
+    functions: Weights  # standardised
+    beta: Array  # dual, (n,)
+    outliers: NDArray[np.bool_]  # (n,)
+    rounds: int
+    converged: bool
+
+    def weights(self, auxiliary: Any) -> Array:
+        """The raw weights (w1, …, wd, b) at temperatures (n,), as (n, d + 1)."""
+        weights = self.functions.at(standardise(np.clip(auxiliary, *self.hold), self.auxiliary_scale))
+        spreads = np.array([scale.spread for scale in self.channel_scales])
+        centres = np.array([scale.centre for scale in self.channel_scales])
+        slopes = self.target_scale.spread * weights[:, :-1] / spreads
+        bias = self.target_scale.centre + self.target_scale.spread * weights[:, -1] - slopes @ centres
+        return np.column_stack([slopes, bias])
+
+    def predict(self, inputs: Any, auxiliary: Any) -> Array:
+        """The estimates for raw channels (n, d) at temperatures (n,)."""
+        inputs, weights = np.asarray(inputs, dtype=float), self.weights(auxiliary)
+        return np.asarray(np.einsum("nd,nd->n", inputs, weights[:, :-1]) + weights[:, -1])
+
+
+def scale_of(raw: Array) -> Scale:
+    """Mean and standard deviation; a constant keeps its unit."""
+    centre, spread = float(np.mean(raw)), float(np.std(raw))
+    return Scale(centre, spread if spread > 1e-12 * max(abs(centre), 1e-300) else 1.0)
+
+
+def standardise(raw: Any, scale: Scale) -> Array:
+    """(raw - centre) / spread."""
+    return np.asarray((np.asarray(raw, dtype=float) - scale.centre) / scale.spread)
+
+
+def held_range(auxiliary: Array, trend: float) -> tuple[float, float]:
+    """The temperatures beyond which the weights do not change any more.
+
+    A line goes on for ever, and where nothing was learnt it leads astray, so with a trend they are those of
+    the training windows. Without one, as in the paper, the functions fade to zero and need no bounds.
+    """
+    return (float(auxiliary.min()), float(auxiliary.max())) if trend > 0.0 else (-inf, inf)
+
+
+def standardised(inputs: Any, auxiliary: Any, target: Any) -> Standardised:
+    """The training set with zero means and unit standard deviations."""
+    inputs = np.asarray(inputs, dtype=float)
+    auxiliary, target = np.asarray(auxiliary, dtype=float), np.asarray(target, dtype=float)
+    if inputs.ndim != 2 or not auxiliary.shape == target.shape == inputs.shape[:1]:
+        shapes = f"{inputs.shape}, {auxiliary.shape}, {target.shape}"
+        raise ValueError(f"inputs, auxiliary, target: expected shapes (n, d), (n,), (n,), got {shapes}")
+    if not (np.isfinite(inputs).all() and np.isfinite(auxiliary).all() and np.isfinite(target).all()):
+        raise ValueError(
+            "inputs, auxiliary, target: expected finite numbers; drop windows with missing values"
+        )
+    scales = tuple(map(scale_of, inputs.T))
+    x = np.column_stack([*map(standardise, inputs.T, scales)])
+    aux, tgt = scale_of(auxiliary), scale_of(target)
+    return Standardised(scales, aux, tgt, x, standardise(auxiliary, aux), standardise(target, tgt))
+
+
+def fit(inputs: Any, auxiliary: Any, target: Any, hyper: Hyperparameters) -> Fitted:
+    """The calibration of raw channels (n, d) at temperatures (n,) against the reference (n,)."""
+    data = standardised(inputs, auxiliary, target)
+    u = regressors(data.x)
+    shape = functions(hyper.kernel, hyper.length_scale, data.z, moving(u, hyper.steady))
+    ridge = Ridge(shape, data.z, u, hyper.ridge, hyper.trend, hyper.steady)
+    robust = apis(ridge, data.y, hyper.alpha, hyper.eta)
+    return Fitted(
+        hyper,
+        data.channel_scales,
+        data.auxiliary_scale,
+        data.target_scale,
+        held_range(np.asarray(auxiliary, dtype=float), hyper.trend),
+        ridge.weights(robust.corrected),
+        (robust.corrected - robust.fitted) / hyper.ridge,
+        robust.outliers,
+        robust.rounds,
+        robust.converged,
+    )

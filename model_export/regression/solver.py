@@ -1,0 +1,120 @@
+"""The regression step of RESPIRE: (F + λI)β = y with F = G∘(11ᵀ + Σ xᵢxᵢᵀ), and no N x N matrix.
+
+G holds the kernel `trend·(1 + zz′) + shape`. The shape part is solved by `markov` or `lowrank`; the trend
+part adds 2(d + 1) plain regressors (1, z)⊗(x, 1) of prior variance `trend`, eliminated exactly however large.
+The last `steady` channels have one weight at all temperatures: for them G is `trend` alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edge_agent.core.kernel import Array
+from model_export.regression.lowrank import LowRankFunctions
+from model_export.regression.markov import ORDERS, MarkovFunctions
+
+
+class Functions(Protocol):
+    """d + 1 functions of z with a prior, determined by a state s and seen as observations Hs."""
+
+    def rows(self, keep: NDArray[Any]) -> Self: ...
+    def apply(self, state: Array) -> Array: ...
+    def adjoint(self, target: Array) -> Array: ...
+    def factor(self, ridge: float) -> Callable[[Array], Array]: ...
+    def at(self, state: Array, z: Array) -> Array: ...
+
+
+def functions(kernel: str, length_scale: float, z: Array, u: Array) -> Functions:
+    """The kernel's shape part, represented for speed, and observed through u (n, d + 1) at z (n,)."""
+    kind = MarkovFunctions if kernel in ORDERS else LowRankFunctions
+    return kind(kernel, length_scale, z, u)
+
+
+def regressors(inputs: Array) -> Array:
+    """u = (x, 1): the channels and a constant for the bias, (n, d) to (n, d + 1)."""
+    return np.column_stack([inputs, np.ones(len(inputs))])
+
+
+def moving(u: Array, steady: int) -> Array:
+    """The regressors whose weights are functions of z: all but the last `steady` channels, (n, d + 1 - s)."""
+    return np.delete(u, np.s_[u.shape[1] - 1 - steady : -1], axis=1) if steady else u
+
+
+def with_steady(values: Array, steady: int) -> Array:
+    """What is known of the moving weights in the last axis, and zeros for the steady ones; the bias last.
+
+    >>> with_steady(np.array([1.0, 2.0, 3.0]), steady=2).tolist()
+    [1.0, 2.0, 0.0, 0.0, 3.0]
+    """
+    return np.insert(values, np.full(steady, values.shape[-1] - 1), 0.0, axis=-1) if steady else values
+
+
+def trend_regressors(z: Array, u: Array, steady: int = 0) -> Array:
+    """u, and z·u of what moves, side by side, (n, 2(d + 1) - s)."""
+    both = np.concatenate([u, z[:, None] * moving(u, steady)], axis=1)
+    return np.asfortranarray(both)  # columns contiguous: twice as fast
+
+
+def trend_estimate(z: Array, u: Array, trend: Array) -> Array:
+    """What the trend part (d + 1, 2) alone gives, (n,)."""
+    return np.asarray(u @ trend[:, 0] + z * (u @ trend[:, 1]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """The d + 1 functions found, standardised: wᵢ(z) = trend[i, 0] + trend[i, 1]·z + shape part."""
+
+    functions: Functions
+    state: Array
+    trend: Array  # (d + 1, 2)
+    steady: int = 0
+
+    def shape(self, z: Array) -> Array:
+        """The shape part of what moves, (n, d + 1 - s)."""
+        return self.functions.at(self.state, z)
+
+    def at(self, z: Array) -> Array:
+        """(n, d + 1), the bias last."""
+        shape = with_steady(self.shape(z), self.steady)
+        return np.asarray(shape + self.trend[:, 0] + z[:, None] * self.trend[:, 1])
+
+
+class Ridge:
+    """The regression step, factored once for all targets.
+
+    With S = (F_shape + λI)⁻¹ and B the trend regressors, the trend is γ = (I/trend + BᵀSB)⁻¹ BᵀS y and the
+    shape part is the ridge fit to y - Bγ. As λS = I - HJ⁻¹Hᵀ, every target costs one product with Hᵀ, one
+    solution with J and one product with H.
+    """
+
+    def __init__(
+        self, shape: Functions, z: Array, u: Array, ridge: float, trend: float, steady: int = 0
+    ) -> None:
+        """`shape` is seen through what moves of u (n, d + 1)."""
+        self._shape, self._solve = shape, shape.factor(ridge)
+        self._functions, self._steady = u.shape[1], steady
+        self._B = trend_regressors(z, u, steady)
+        self._HB = shape.adjoint(self._B)
+        self._JHB = self._solve(self._HB)
+        BSB = self._B.T @ self._B - self._HB.T @ self._JHB  # times λ
+        self._gain = np.linalg.inv(BSB + ridge / trend * np.eye(len(BSB))) if trend > 0.0 else 0.0 * BSB
+
+    def _parts(self, target: Array) -> tuple[Array, Array]:
+        seen = self._shape.adjoint(target)
+        gamma = self._gain @ (self._B.T @ target - self._JHB.T @ seen)
+        return self._solve(seen - self._HB @ gamma), gamma
+
+    def __call__(self, target: Array) -> Array:
+        """The fitted values ŷ = Fβ, (n,)."""
+        state, gamma = self._parts(target)
+        return np.asarray(self._shape.apply(state) + self._B @ gamma)
+
+    def weights(self, target: Array) -> Weights:
+        """The functions behind the fitted values, without the observations they were fitted to."""
+        state, gamma = self._parts(target)
+        constants, slopes = gamma[: self._functions], with_steady(gamma[self._functions :], self._steady)
+        trend = np.column_stack([constants, slopes])
+        return Weights(self._shape.rows(np.arange(0)), state, trend, self._steady)

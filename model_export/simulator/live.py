@@ -1,0 +1,112 @@
+"""A simulated van over MQTT: every minute when it is due, never faster than the broker takes it."""
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.reasoncodes import ReasonCode
+
+from edge_agent.core.errors import RespireError
+from edge_agent.core.messages import format_time
+from model_export.simulator.van import Minute
+
+COMBINED = "sensors/{sensor}"
+PER_CHANNEL = "sensors/{sensor}/{channel}"
+LOOK_UP_S = 0.1  # how often a van that waits for its broker asks whether to stop
+LAST_ANSWERS_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How many messages went out, and how many the broker answered for."""
+
+    sent: int
+    acknowledged: int
+
+
+class Publisher:
+    """Publishes with QoS 1; at most `max_inflight` messages wait for the broker's acknowledgement."""
+
+    def __init__(self, host: str, port: int, max_inflight: int) -> None:
+        self._sent = self._acknowledged = 0
+        self._broker, self._refusal = f"{host}:{port}", ""
+        self._max_inflight = max_inflight
+        self._room = threading.Semaphore(max_inflight)
+        self._client = mqtt.Client(CallbackAPIVersion.VERSION2)
+        self._client.max_inflight_messages_set(max_inflight)
+        self._client.on_publish = self._acknowledge
+        self._client.on_connect = self._connected
+        try:
+            self._client.connect(host, port)
+        except OSError as error:
+            found = f"{self._broker}: expected an MQTT broker, got {error}"
+            raise RespireError(f"{found}; start one or name another with --broker") from error
+        self._client.loop_start()
+
+    def _connected(
+        self, _client: mqtt.Client, _data: object, _flags: object, answer: ReasonCode, *_: object
+    ) -> None:
+        self._refusal = str(answer) if answer.is_failure else ""
+
+    def _acknowledge(self, *_: object) -> None:
+        self._acknowledged += 1
+        self._room.release()
+
+    def publish(self, topic: str, payload: bytes, stopped: Callable[[], bool]) -> bool:
+        """Send one message as soon as there is room; False if stopped meanwhile."""
+        while not self._room.acquire(timeout=LOOK_UP_S):
+            if self._refusal:
+                raise RespireError(
+                    f"{self._broker}: expected to be let in, got {self._refusal}; allow anonymous clients"
+                )
+            if stopped():
+                return False
+        self._client.publish(topic, payload, qos=1)
+        self._sent += 1
+        return True
+
+    def close(self) -> Sent:
+        """Wait for the last acknowledgements, but not for ever: the broker may be gone."""
+        patience_s = 0.0 if self._refusal else LAST_ANSWERS_S
+        for _ in range(self._max_inflight):  # with all the room taken back, nothing is in flight
+            if not self._room.acquire(timeout=patience_s):
+                break
+        self._client.disconnect()
+        self._client.loop_stop()
+        return Sent(self._sent, self._acknowledged)
+
+
+def publish(
+    minutes: Iterable[Minute], publisher: Publisher, template: str, stopped: Callable[[], bool]
+) -> Iterator[Minute]:
+    """Publish the minutes, giving each back when all its messages are with the client, until stopped."""
+    for minute in minutes:
+        if not all(publisher.publish(*message, stopped) for message in messages(minute, template)):
+            return
+        yield minute
+
+
+def messages(minute: Minute, template: str) -> Iterator[tuple[str, bytes]]:
+    """What the packages send at one minute, one message each or one for each channel.
+
+    >>> minute = Minute(1706782500000, 0.8, {"5A2D": {"op1": 231.4, "op2": 206.1, "temperature": 24.3}})
+    >>> for topic, payload in messages(minute, COMBINED):
+    ...     print(topic, payload.decode())
+    sensors/5A2D {"at":"2024-02-01T10:15:00Z","op1":231.4,"op2":206.1,"temperature":24.3}
+    >>> next(messages(minute, PER_CHANNEL))
+    ('sensors/5A2D/op1', b'{"at":"2024-02-01T10:15:00Z","value":231.4}')
+    """
+    at = format_time(minute.at_ms)
+    for sensor, channels in minute.readings.items():
+        if "{channel}" not in template:
+            yield template.format(sensor=sensor), _json({"at": at, **channels})
+            continue
+        for channel, value in channels.items():
+            yield template.format(sensor=sensor, channel=channel), _json({"at": at, "value": value})
+
+
+def _json(record: dict[str, object]) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode()

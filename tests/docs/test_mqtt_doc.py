@@ -1,0 +1,145 @@
+"""docs/mqtt.md says what the code does: its tables against real messages, its consumer at a real agent."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from edge_agent import outlet, settings
+from edge_agent.core import quality
+from edge_agent.core.card import card
+from edge_agent.core.messages import Estimate, decode_estimate, estimate_record
+from edge_agent.core.model import Model
+from edge_agent.core.windows import MAX_TOTAL
+from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.processes import start
+from tests.system.test_agent import Collector, bundles, health, publish, readings, retained
+from tests.system.test_agent import agent as agent  # noqa: PLC0414 - a fixture
+
+__all__ = ["bundles"]
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "mqtt.md").read_text()
+
+
+def column(heading: str) -> list[str]:
+    """The first column of the table with that heading, without its marks."""
+    lines = iter(TEXT.splitlines())
+    for line in lines:
+        if line.startswith(f"| {heading} |"):
+            break
+    names = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        names.append(line.split("|")[1].strip().strip("`"))
+    return names[1:]
+
+
+def columns(heading: str) -> list[list[str]]:
+    """Every such table, where there are several."""
+    parts = TEXT.split(f"\n| {heading} | ")[1:]
+    return [re.findall(r"^\| `([^`]+)` \|", part.split("\n\n")[0], re.MULTILINE) for part in parts]
+
+
+def test_every_field_of_an_estimate_is_described_in_order() -> None:
+    described, *_ = columns("field")
+    assert described == list(estimate_record(Estimate("5A2D", 0, 900_000, 1, (), {}, {})))
+
+
+def test_the_example_is_an_estimate() -> None:
+    example = TEXT.split("## Estimates")[1].split("\n\n")[1]
+    decoded = decode_estimate(example.encode())
+    assert estimate_record(decoded) == json.loads(example)
+
+
+def test_every_reason_is_described() -> None:
+    """The codes are the string literals with an underscore in the two modules that give reasons."""
+    found = set()
+    for module in ("quality", "pipeline"):
+        for node in ast.walk(ast.parse((ROOT / "edge_agent" / f"{module}.py").read_text())):
+            if isinstance(node, ast.Constant) and re.fullmatch(
+                r"\w*[a-z]_[a-z]\w*|_[a-z_]+", str(node.value)
+            ):
+                found.add(re.sub("^_", "*_", str(node.value)))
+    assert set(column("reason")) == found
+    assert [int(flag) for flag in column("flag")] == list(quality.Flag)
+
+
+def test_every_field_of_a_card_is_described_in_order(model: Model) -> None:
+    described = columns("field")[2]
+    assert described == list(card(model))
+
+
+def test_health_is_described_as_a_real_agent_tells_it(agent: AgentProcess, broker: Broker) -> None:
+    told = health(broker)
+    assert columns("field")[1] == list(told)
+    assert column("outcome") == list(told["readings"])  # type: ignore[call-overload]
+    assert column("field of `outbox`") == list(told["outbox"])  # type: ignore[call-overload]
+    assert column("field of a sensor") == list(told["sensors"]["5A2D"])  # type: ignore[index]
+
+
+def test_the_topics_are_the_defaults() -> None:
+    topics = settings.Topics()
+    names = {"sensor": "5A2D", "channel": "op1", "agent": "van-1"}
+    expected = [topic.format(**names) for topic in topics.readings]
+    expected += [topics.estimate.format(**names), f"{topics.estimate.format(**names)}/latest"]
+    rest = (topics.model, topics.status, topics.health, topics.request, topics.response + "/{{id}}")
+    expected += [topic.format(**names) for topic in rest]
+    assert column("topic") == expected
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    defaults = settings.Settings()
+    windows, limits = defaults.windows, defaults.limits
+    for words in (
+        f"{windows.length_s} s long",
+        f"the grace ({windows.grace_s:g} s)",
+        f"the patience ({windows.patience_s:g} s)",
+        f"more than {windows.future_s / 60:g} minutes (`future_s`)",
+        f"fewer than {windows.coverage * 100:g} %",
+        f"more than {windows.max_readings} (`max_readings`)",
+        f"{MAX_TOTAL:,} in all open windows".replace(",", " "),
+        f"more than {limits.max_payload_bytes} bytes",
+        f"beyond the limit of {limits.max_sensors} (`max_sensors`)",
+        f"keep-alive ({defaults.broker.keepalive_s} s)",
+        f"nothing for {defaults.health.silent_s / 60:g} minutes",
+        f"`last` is 1 to {outlet.MAX_HISTORY}",
+        f"fit in {outlet.MAX_REQUEST_BYTES} bytes",
+        f"More than {outlet.MAX_REQUESTS} requests",
+        f"at least {quality.STUCK_READINGS} times",
+    ):
+        assert words in TEXT, words
+
+
+def test_the_consumer_of_the_document_runs(tmp_path: Path, agent: AgentProcess, broker: Broker) -> None:
+    """As printed, fifteen lines, against a real agent: each estimate once, also when it comes twice."""
+    [program] = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert len([line for line in program.splitlines() if line]) == 15
+    file = tmp_path / "consumer.py"
+    file.write_text(program)
+    with client(broker) as publisher, client(broker) as ear:
+        early = {"sensor": "EARLY", "start": "", "revision": 0, "value": 0, "unit": "", "quality": 9}
+        publisher.publish("calibrated/EARLY/co", json.dumps(early), qos=1, retain=True).wait_for_publish(10)
+        collector = Collector(ear, "calibrated/5A2D/co")
+        command = [sys.executable, file, broker.host, str(broker.port)]
+        with start(command, stdout=subprocess.PIPE, text=True) as consumer:
+            assert consumer.stdout
+            assert consumer.stdout.readline().startswith("EARLY "), "it has subscribed"
+            publish(publisher, readings(minutes=31, sensors=("5A2D",)))
+            lines = [consumer.stdout.readline() for _ in range(2)]
+            wait_until(lambda: len(collector.payloads) >= 2)
+            heard = sorted(collector.once().items())[:2]
+            again = retained(broker, "calibrated/5A2D/co/latest")
+            publisher.publish("calibrated/5A2D/co", again, qos=1).wait_for_publish(10)
+            publisher.publish("calibrated/5A2D/co", again.replace(b"5A2D", b"LAST"), qos=1)
+            last = consumer.stdout.readline()
+            consumer.terminate()
+    values = [decode_estimate(payload).value for _, payload in heard]
+    assert [line.split() for line in lines] == [
+        ["5A2D", "2024-02-01T09:00:00Z", str(values[0]), "ppm", "quality", "1"],
+        ["5A2D", "2024-02-01T09:15:00Z", str(values[1]), "ppm", "quality", "1"],
+    ]
+    assert last.startswith("LAST "), "what came twice was not printed twice"

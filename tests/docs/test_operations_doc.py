@@ -1,0 +1,55 @@
+"""docs/operations.md: every event, exit code and number in it is the code's, and none is left out."""
+
+import ast
+import re
+from pathlib import Path
+
+from edge_agent import chores, cli, held, log, outlet
+from edge_agent.core.windows import MAX_TOTAL, Outcome
+from edge_agent.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "operations.md").read_text()
+
+
+def first_column(heading: str) -> list[str]:
+    table = TEXT.split(f"\n| {heading} |")[1].split("\n\n")[0]
+    return [line.split("|")[1].strip().strip("`") for line in table.splitlines()[2:]]
+
+
+def test_every_log_event_is_explained_and_no_other() -> None:
+    """Events are the string literals of the form noun.past_participle, and reading.{outcome}."""
+    events = {f"reading.{kind}" for kind in Outcome if kind not in ("accepted", "duplicate")}
+    for file in (ROOT / "edge_agent").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            text = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(text, str) and re.fullmatch(r"[a-z]+\.(?!db$|toml$)[a-z_]+", text):
+                events.add(text)
+    assert sorted(first_column("event")) == sorted(events)
+
+
+def test_every_exit_code_is_explained() -> None:
+    assert [int(code) for code in first_column("code")] == [cli.DONE, cli.FAILED, 2, cli.CONFIGURATION]
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    settings = Settings()
+    windows, journal = settings.windows, settings.journal
+    for words in (
+        f"| `grace_s` | {windows.grace_s:g} |",
+        f"| `patience_s` | {windows.patience_s:g} |",
+        f"| `future_s` | {windows.future_s:g} |",
+        f"after `keep_days` ({journal.keep_days:g})",
+        f"Above `max_mb` ({journal.max_mb})",
+        f"or every {journal.commit_messages}\nmessages (`commit_messages`)",
+        f"At most {held.MAX_HELD:,} are held".replace(",", " "),
+        f"{outlet.IN_FLIGHT} in flight",
+        f"{MAX_TOTAL:,} in all open windows".replace(",", " "),
+    ):
+        assert words in TEXT, words
+    assert (journal.commit_ms, chores.LOOK_MS, log.EVERY_MS) == (1_000, 2_000, 10_000)
+
+
+def test_every_file_it_names_is_there() -> None:
+    for name in set(re.findall(r"deploy/[\w.-]+\w", TEXT)):
+        assert (ROOT / name).is_file(), name

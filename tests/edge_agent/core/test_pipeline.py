@@ -1,0 +1,95 @@
+"""The pure steps composed: what a window becomes, and that replay is the whole line."""
+
+from dataclasses import replace
+
+import pytest
+
+from edge_agent.core.messages import Estimate, Reading
+from edge_agent.core.model import Model
+from edge_agent.core.pipeline import Pipeline
+from edge_agent.core.windows import Windows
+from tests.conftest import make_model
+
+START_MS = 1_706_782_500_000
+
+
+def recording(minutes: int = 15, sensor: str = "5A2D") -> list[Reading]:
+    return [
+        Reading(sensor, channel, START_MS + minute * 60_000, value + minute / 10)
+        for minute in range(minutes)
+        for channel, value in (("op1", 231.0), ("op2", 206.0), ("temperature", 24.0))
+    ]
+
+
+def test_a_full_window_becomes_an_estimate_that_explains_itself(model: Model) -> None:
+    [estimate] = Pipeline(Windows(), {"5A2D": model}, agent="van-1").replay(recording())
+    value, weights = model.predict_one((231.7, 206.7), 24.7)
+    assert estimate == Estimate(
+        sensor="5A2D",
+        start_ms=START_MS,
+        end_ms=START_MS + 900_000,
+        quality=1,
+        reasons=(),
+        inputs={"op1": pytest.approx(231.7), "op2": pytest.approx(206.7), "temperature": pytest.approx(24.7)},
+        minutes={"op1": 15, "op2": 15, "temperature": 15, "expected": 15},
+        value=pytest.approx(value),
+        low=pytest.approx(value - 0.12),
+        high=pytest.approx(value + 0.12),
+        level=0.9,
+        gas="CO",
+        unit="ppm",
+        weights=pytest.approx(dict(zip(("op1", "op2", "bias"), weights, strict=True))),
+        model=model.id,
+        agent="van-1",
+        seq=1,
+    )
+
+
+def test_too_little_coverage_is_published_without_a_value(model: Model) -> None:
+    [estimate] = Pipeline(Windows(), {"5A2D": model}).replay(recording(minutes=11))
+    assert (estimate.value, estimate.quality, estimate.reasons) == (None, 9, ("insufficient_coverage",))
+    assert estimate.minutes == {"op1": 11, "op2": 11, "temperature": 11, "expected": 15}
+    assert (estimate.gas, estimate.unit, estimate.model) == ("CO", "ppm", model.id)
+
+
+def test_a_channel_that_said_nothing_has_no_minutes(model: Model) -> None:
+    silent = [reading for reading in recording() if reading.channel != "op2"]
+    [estimate] = Pipeline(Windows(), {"5A2D": model}).replay(silent)
+    assert estimate.minutes == {"op1": 15, "op2": 0, "temperature": 15, "expected": 15}
+
+
+def test_a_sensor_without_a_model_still_produces_windows() -> None:
+    [estimate] = Pipeline(Windows()).replay(recording())
+    assert (estimate.value, estimate.quality, estimate.reasons) == (None, 9, ("no_model",))
+    assert estimate.inputs["op1"] == pytest.approx(231.7)
+    assert estimate.model is None
+
+
+def test_an_estimate_that_is_not_finite_fails() -> None:
+    """A model that blows up is told, not published as a number that JSON cannot hold."""
+    endless = make_model(adapter=(1e305, 0.0), domain={})
+    [estimate] = Pipeline(Windows(), {"5A2D": endless}).replay(
+        [reading._replace(value=reading.value * 1e6) for reading in recording()]
+    )
+    assert (estimate.value, estimate.quality) == (None, 4)
+    assert estimate.reasons == ("value_not_finite",)
+
+
+def test_a_model_without_an_interval_gives_no_band(model: Model) -> None:
+    [estimate] = Pipeline(Windows(), {"5A2D": replace(model, interval=None)}).replay(recording())
+    assert (estimate.low, estimate.high, estimate.level) == (None, None, None)
+    assert estimate.value is not None
+
+
+def test_the_clock_is_told_with_the_estimate(model: Model) -> None:
+    pipeline = Pipeline(Windows(), {"5A2D": model})
+    for reading in recording():
+        pipeline.add(reading, now_ms=reading.at_ms, synchronised=False)
+    [estimate] = pipeline.close(now_ms=START_MS + 2_000_000, synchronised=False)
+    assert (estimate.clock, estimate.quality) == ("unsynchronised", 3)
+    assert estimate.reasons == ("clock_unsynchronised",)
+
+
+def test_replay_numbers_estimates_from_one(model: Model) -> None:
+    estimates = list(Pipeline(Windows(), {"5A2D": model}).replay(recording(minutes=50)))
+    assert [estimate.seq for estimate in estimates] == [1, 2, 3, 4]

@@ -1,0 +1,62 @@
+"""Quality: one flag, every reason, and nothing removed in silence."""
+
+import pytest
+
+from edge_agent.core.model import Model
+from edge_agent.core.quality import Flag, Verdict, assess
+from edge_agent.core.windows import ChannelMean, Window
+
+SOUND = {
+    "op1": ChannelMean(231.4, 15, 15, 230.0, 233.0),
+    "op2": ChannelMean(206.1, 15, 15, 205.0, 207.0),
+    "temperature": ChannelMean(24.3, 12, 12, 24.3, 24.3),
+}
+
+
+def window(**channels: ChannelMean | None) -> Window:
+    named = {name: channel for name, channel in {**SOUND, **channels}.items() if channel is not None}
+    return Window("5A2D", 0, 900_000, named)
+
+
+def op1(mean: float, minutes: int = 15, readings: int = 15, spread: float = 1.0) -> ChannelMean:
+    return ChannelMean(mean, minutes, readings, mean - spread, mean + spread)
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        (window(), Verdict(Flag.PASS)),
+        (window(op1=op1(231.4, minutes=12)), Verdict(Flag.PASS)),
+        (window(op1=op1(231.4, minutes=11)), Verdict(Flag.MISSING, ("insufficient_coverage",))),
+        (window(op2=None), Verdict(Flag.MISSING, ("insufficient_coverage",))),
+        (window(op1=op1(301.0)), Verdict(Flag.SUSPECT, ("op1_outside_training",))),
+        (window(op1=op1(421.0)), Verdict(Flag.FAIL, ("op1_outside_training",))),
+        (window(op1=op1(231.4, spread=0.0)), Verdict(Flag.SUSPECT, ("stuck_value",))),
+        (window(op1=op1(231.4, readings=9, spread=0.0)), Verdict(Flag.PASS)),
+        (
+            window(temperature=ChannelMean(41.0, 15, 15, 41.0, 41.0)),
+            Verdict(Flag.SUSPECT, ("temperature_outside_training",)),
+        ),
+    ],
+)
+def test_a_window_is_judged_by_its_worst_and_told_every_reason(
+    model: Model, case: Window, expected: Verdict
+) -> None:
+    assert assess(case, model, synchronised=True) == expected
+
+
+def test_an_unsynchronised_clock_makes_an_estimate_suspect(model: Model) -> None:
+    assert assess(window(), model, synchronised=False) == Verdict(Flag.SUSPECT, ("clock_unsynchronised",))
+
+
+def test_without_a_model_a_window_is_missing_and_says_what_else_is(model: Model) -> None:
+    assert assess(window(), None, synchronised=True) == Verdict(Flag.MISSING, ("no_model",))
+    thin = window(op1=op1(231.4, minutes=3))
+    assert assess(thin, None, True) == Verdict(Flag.MISSING, ("no_model", "insufficient_coverage"))
+
+
+def test_a_channel_that_said_nothing_is_missing_whatever_coverage_is_asked_for(model: Model) -> None:
+    """Even with coverage = 0 nothing can be computed from nothing."""
+    for absent in ("op1", "temperature"):
+        verdict = assess(window(**{absent: None}), model, synchronised=True, coverage=0.0)
+        assert verdict == Verdict(Flag.MISSING, ("insufficient_coverage",))

@@ -1,0 +1,177 @@
+"""The command line as a person meets it: data on stdout, words on stderr, one line for a mistake."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from edge_agent.core import bundle
+from edge_agent.core.messages import decode_estimate
+from tests.conftest import make_model, make_warming_model
+from tests.edge_agent.core.test_pipeline import recording
+from tests.support.processes import run_program
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "edge_agent", *map(str, arguments)]
+    return run_program(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def bundles(tmp_path: Path) -> Path:
+    directory = tmp_path / "bundles"
+    directory.mkdir()
+    (directory / "5A2D.bundle").write_bytes(bundle.encode(make_model()))
+    return directory
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    rows: dict[int, dict[str, float]] = {}
+    for _, channel, at_ms, value in recording(minutes=45):
+        rows.setdefault(at_ms, {})[channel] = value
+    lines = [f"{at_ms},{row['op1']},{row['op2']},{row['temperature']}" for at_ms, row in rows.items()]
+    file = tmp_path / "5A2D.csv"
+    file.write_text("\n".join(["timestamp,op1,op2,temperature", *lines]))
+    return file
+
+
+def test_replay_prints_one_estimate_per_window(bundles: Path, csv: Path) -> None:
+    done = run("replay", "--bundles", bundles, "--sensor", "5A2D", csv)
+    estimates = [decode_estimate(line.encode()) for line in done.stdout.splitlines()]
+    assert [(e.sensor, e.quality, e.minutes["op1"]) for e in estimates] == [("5A2D", 1, 15)] * 3
+    assert done.stderr == "replay: 3 windows from 135 accepted readings\n"
+    assert done.returncode == 0
+
+
+def test_replay_into_a_closed_pipe_is_quiet(bundles: Path, csv: Path) -> None:
+    command = f"{sys.executable} -m edge_agent replay --bundles {bundles} --sensor 5A2D {csv} | true"
+    done = run_program(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr
+
+
+def test_inspect_prints_a_bundle_as_json(bundles: Path) -> None:
+    done = run("inspect", bundles / "5A2D.bundle")
+    shown = json.loads(done.stdout)
+    assert (shown["sensor"], shown["support"], shown["kernel"]) == ("5A2D", 32, "matern32")
+    assert shown["bytes"] == (bundles / "5A2D.bundle").stat().st_size
+    assert done.returncode == 0
+
+
+def test_check_says_what_would_run(tmp_path: Path, bundles: Path) -> None:
+    config = tmp_path / "edge-agent.toml"
+    config.write_text(f'agent = "van-1"\nbundles = "{bundles}"\n')
+    done = run("check", "--config", config)
+    shown = json.loads(done.stdout)
+    assert (shown["agent"], list(shown["sensors"])) == ("van-1", ["5A2D"])
+    assert done.stderr == "check: settings are valid, 1 bundle is valid\n"
+    assert done.returncode == 0
+
+
+def test_check_remarks_on_windows_that_models_do_not_look_back_in(tmp_path: Path, bundles: Path) -> None:
+    (bundles / "5A2D.bundle").write_bytes(bundle.encode(make_warming_model()))
+    config = tmp_path / "edge-agent.toml"
+    config.write_text(f'bundles = "{bundles}"\n[windows]\nlength_s = 300\n')
+    done = run("check", "--config", config)
+    expected = "check: windows of 300 s look back in other steps than those of training"
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, expected)
+
+
+def test_check_of_bad_settings_or_bundles_exits_78(tmp_path: Path, bundles: Path) -> None:
+    config = tmp_path / "edge-agent.toml"
+    config.write_text(f'bundles = "{bundles}"\n[broker]\nport = "x"\n')
+    bad_settings = run("check", "--config", config)
+    config.write_text(f'bundles = "{bundles}"\n')
+    (bundles / "5A2D.bundle").write_bytes(b"cut")
+    bad_bundle = run("check", "--config", config)
+    assert (bad_settings.returncode, bad_bundle.returncode) == (78, 78)
+    assert "broker.port: expected a valid integer" in bad_settings.stderr
+    assert "expected a msgpack map" in bad_bundle.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (
+            "broker.username = 'v'\nbroker.password_file = '/no'",
+            "edge-agent: /no: No such file or directory; ",
+        ),
+        (
+            "broker.tls = true\nbroker.ca_file = '/no'",
+            "edge-agent: /no: No such file or directory; expected PEM",
+        ),
+        (
+            "topics.channels = ['a', 'temperature']",
+            "topics.channels: expected op1, op2 for the bundle of 5A2D",
+        ),
+        ("state = '{bundles}/5A2D.bundle'", "5A2D.bundle: expected a directory, got a file"),
+    ],
+)
+def test_check_finds_what_run_would_stumble_over(
+    tmp_path: Path, bundles: Path, settings: str, words: str
+) -> None:
+    config = tmp_path / "edge-agent.toml"
+    config.write_text(f'bundles = "{bundles}"\n' + settings.replace("{bundles}", str(bundles)))
+    done = run("check", "--config", config)
+    assert words in done.stderr
+    assert (done.returncode, done.stdout) == (78, "")
+
+
+def test_check_leaves_systemds_credentials_to_systemd(tmp_path: Path, bundles: Path) -> None:
+    config = tmp_path / "edge-agent.toml"
+    config.write_text(f'bundles = "{bundles}"\n[broker]\nusername = "v"\npassword_file = "broker-password"\n')
+    done = run("check", "--config", config)
+    remark, *_ = done.stderr.splitlines()
+    assert remark == "check: broker-password is taken for one of systemd's credentials and was not read"
+    assert done.returncode == 0
+
+
+def test_rows_in_no_order_are_remarked_upon(bundles: Path, csv: Path) -> None:
+    header, *rows = csv.read_text().splitlines()
+    csv.write_text("\n".join([header, *reversed(rows)]))
+    done = run("replay", "--bundles", bundles, "--sensor", "5A2D", csv)
+    assert "rows are expected in the order of time, sort them" in done.stderr
+
+
+@pytest.mark.parametrize("option", [["--length-s", "0"], ["--length-s", "90"], ["--grace-s", "-1"]])
+def test_impossible_windows_are_a_usage_error(bundles: Path, csv: Path, option: list[str]) -> None:
+    done = run("replay", "--bundles", bundles, "--sensor", "5A2D", csv, *option)
+    assert done.returncode == 2
+    assert f"argument {option[0]}: expected" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["replay", "--bundles", "{bundles}", "--sensor", "5A2D", "no.csv"], 1,
+         "edge-agent: no.csv: No such file or directory; expected a CSV file, plain or .gz"),
+        (["replay", "--bundles", "{bundles}", "--sensor", "D3EB", "{csv}"], 1,
+         "edge-agent: {bundles}: expected a bundle for sensor D3EB, got 5A2D; "
+         "make one with: model-export fit --sensor D3EB --out D3EB.bundle …"),
+        (["inspect", "{csv}"], 1,
+         "edge-agent: {csv}: expected a msgpack map, the file is cut or not a bundle; copy it again"),
+        (["inspect", "no.bundle"], 1,
+         "edge-agent: no.bundle: No such file or directory; expected a bundle written by model-export"),
+        (["check", "--config", "no.toml"], 78,
+         "edge-agent: no.toml: No such file or directory; expected a settings file"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_clear_line(
+    bundles: Path, csv: Path, arguments: list[str], code: int, text: str
+) -> None:
+    filled = [argument.format(bundles=bundles, csv=csv) for argument in arguments]
+    done = run(*filled)
+    assert done.stderr == text.format(bundles=bundles, csv=csv) + "\n"
+    assert (done.stdout, done.returncode) == ("", code)
+
+
+def test_a_traceback_only_with_debug(bundles: Path) -> None:
+    assert "Traceback" in run("--debug", "inspect", "no.bundle").stderr
+
+
+def test_usage_errors_exit_2_and_help_shows_an_example() -> None:
+    assert run("replay").returncode == 2
+    assert run().returncode == 2
+    assert "example: edge-agent replay --bundles bundles" in " ".join(run("replay", "--help").stdout.split())

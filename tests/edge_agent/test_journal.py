@@ -1,0 +1,327 @@
+"""The journal on real files: what is committed is there again, whatever happened in between."""
+
+import resource
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edge_agent.core.errors import JournalUnavailable
+from edge_agent.core.messages import Estimate, Reading, decode_estimate, encode_estimate
+from edge_agent.journal import Change, Journal, Mean, newest_health
+
+WINDOW_MS = 900_000
+DAY_MS = 86_400_000
+
+
+def opened(directory: Path) -> Journal:
+    return Journal(directory / "journal.db", WINDOW_MS, "process-crash")
+
+
+@contextmanager
+def journal_in(directory: Path) -> Iterator[Journal]:
+    with closing(opened(directory)) as journal:
+        yield journal
+
+
+def estimate(sensor: str = "5A2D", window: int = 0) -> Estimate:
+    start_ms = window * WINDOW_MS
+    return Estimate(sensor, start_ms, start_ms + WINDOW_MS, 1, (), {"op1": 231.4}, {"op1": 15}, value=0.8)
+
+
+def reading(at_ms: int, sensor: str = "5A2D", value: float = 231.4) -> Reading:
+    return Reading(sensor, "op1", at_ms, value)
+
+
+def sequence(payload: bytes) -> tuple[str, int]:
+    decoded = decode_estimate(payload)
+    return decoded.sensor, decoded.seq
+
+
+@dataclass
+class Oracle:
+    """All that was ever committed, kept the obvious way."""
+
+    readings: list[Reading] = field(default_factory=list)
+    closed: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def note(self, change: Change) -> None:
+        self.readings += change.readings
+        for each in change.estimates:
+            self.closed[each.sensor] = max(self.closed.get(each.sensor, 0), each.end_ms)
+            self.counts[each.sensor] = self.counts.get(each.sensor, 0) + 1
+
+    def open(self) -> list[Reading]:
+        return [r for r in self.readings if r.at_ms >= self.closed.get(r.sensor, 0)]
+
+
+commits = st.lists(
+    st.tuples(
+        st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 8 * WINDOW_MS - 1)), max_size=4),
+        st.lists(st.sampled_from("ABC"), max_size=2, unique=True),
+        st.integers(0, 20_000),
+        st.booleans(),
+    ),
+    max_size=25,
+)
+
+
+@given(story=commits)
+@settings(max_examples=60)
+def test_after_any_commits_reopening_gives_the_sameopen_readings_and_numbers(
+    story: list[tuple[list[tuple[str, int]], list[str], int, bool]],
+) -> None:
+    """Readings come, windows close, the agent restarts: nothing open is lost, no number falls."""
+    oracle, now_ms = Oracle(), 0
+    with tempfile.TemporaryDirectory() as place:
+        journal = opened(Path(place))
+        for arrivals, closing_, passed_ms, restart in story:
+            now_ms += passed_ms
+            fresh = [reading(at_ms, sensor) for sensor, at_ms in arrivals]
+            change = Change(
+                readings=[r for r in fresh if r.at_ms >= oracle.closed.get(r.sensor, 0)],
+                estimates=[estimate(s, oracle.closed.get(s, 0) // WINDOW_MS) for s in closing_],
+            )
+            journal.commit(change, now_ms)
+            oracle.note(change)
+            if restart:
+                journal.close()
+                journal = opened(Path(place))
+                assert open_readings(journal) == oracle.open()
+        assert journal.closed_until() == oracle.closed
+        journal.close()
+        with journal_in(Path(place)) as again:
+            assert open_readings(again) == oracle.open()
+            assert again.closed_until() == oracle.closed
+            next_ = again.commit(Change(estimates=[estimate(sensor, 99) for sensor in "ABC"]), now_ms)
+            numbers = {sensor: oracle.counts.get(sensor, 0) + 1 for sensor in "ABC"}
+            assert dict(sequence(each.payload) for each in next_) == numbers
+
+
+def open_readings(journal: Journal) -> list[Reading]:
+    closed = journal.closed_until()
+    rebuilt = [reading for readings, _ in journal.rebuild() for reading in readings]
+    return [r for r in rebuilt if r.at_ms >= closed.get(r.sensor, 0)]
+
+
+def test_an_estimate_waits_until_it_is_delivered(tmp_path: Path) -> None:
+    with journal_in(tmp_path) as journal:
+        made = journal.commit(Change(estimates=[estimate(window=n) for n in range(5)]), now_ms=1_000)
+        assert journal.waiting(after=0, most=3) == made[:3]
+        assert journal.waiting(after=made[2].id, most=3) == made[3:]
+        assert journal.outbox() == (5, 1_000)
+        journal.commit(Change(delivered=[made[0].id, made[3].id]), now_ms=2_000)
+    with journal_in(tmp_path) as journal:
+        assert [each.id for each in journal.waiting(0, 10)] == [made[1].id, made[2].id, made[4].id]
+        journal.commit(Change(delivered=[each.id for each in made]), now_ms=3_000)
+        assert journal.outbox() == (0, None)
+
+
+def test_history_is_the_last_windows_oldest_first(tmp_path: Path) -> None:
+    with journal_in(tmp_path) as journal:
+        for sensor in ("5A2D", "5CB6"):
+            journal.commit(Change(estimates=[estimate(sensor, n) for n in range(4)]), now_ms=0)
+        assert [sequence(payload) for payload in journal.history("5A2D", 3)] == [
+            ("5A2D", 2),
+            ("5A2D", 3),
+            ("5A2D", 4),
+        ]
+        assert journal.history("none", 3) == []
+        assert [sequence(each.payload) for each in journal.newest()] == [("5A2D", 4), ("5CB6", 4)]
+
+
+def test_the_newest_is_what_was_made_last_whatever_its_stamp_says(tmp_path: Path) -> None:
+    """One window of a stamp from 2096 must not be the newest for seventy years."""
+    with journal_in(tmp_path) as journal:
+        for window in (5, 4_444_444, 6):
+            journal.commit(Change(estimates=[estimate(window=window)]), now_ms=0)
+        assert [sequence(payload)[1] for payload in journal.history("5A2D", 2)] == [2, 3]
+        assert journal.last_closed("5A2D", 2) == [4_444_444 * WINDOW_MS, 6 * WINDOW_MS]
+        assert [sequence(each.payload)[1] for each in journal.newest()] == [3]
+
+
+def test_what_is_closed_is_what_the_change_says(tmp_path: Path) -> None:
+    """The windows know better than the estimates, whose stamps may be far ahead; also without any."""
+    with journal_in(tmp_path) as journal:
+        change = Change(estimates=[estimate(window=4_444_444)], closed_until={"5A2D": 5 * WINDOW_MS})
+        journal.commit(change, now_ms=0)
+        journal.commit(Change(closed_until={"5CB6": 7 * WINDOW_MS}), now_ms=0)
+    with journal_in(tmp_path) as journal:
+        assert journal.closed_until() == {"5A2D": 5 * WINDOW_MS, "5CB6": 7 * WINDOW_MS}
+        made = journal.commit(Change(estimates=[estimate("5A2D", 6), estimate("5CB6", 7)]), now_ms=0)
+        assert [sequence(each.payload) for each in made] == [("5A2D", 2), ("5CB6", 1)]
+
+
+@contextmanager
+def disk_without_room() -> Iterator[None]:
+    """No file may grow, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_024, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_commit_that_the_disk_refuses_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    """The same change goes through later, with the same numbers."""
+    change = Change(readings=[reading(5)], estimates=[estimate(window=0)])
+    with journal_in(tmp_path) as journal:
+        with disk_without_room(), pytest.raises(JournalUnavailable, match="is the disk full or read"):
+            journal.commit(change, now_ms=0)
+        assert (journal.outbox(), journal.closed_until()) == ((0, None), {})
+        [made] = journal.commit(change, now_ms=0)
+        assert sequence(made.payload) == ("5A2D", 1)
+
+
+def test_what_is_too_old_goes_but_never_what_is_open_or_waits(tmp_path: Path) -> None:
+    with journal_in(tmp_path) as journal:
+        [first] = journal.commit(Change(readings=[reading(1)], estimates=[estimate(window=0)]), now_ms=0)
+        journal.commit(Change(readings=[reading(WINDOW_MS)], delivered=[first.id]), now_ms=20_000)
+        journal.commit(Change(estimates=[estimate("5CB6", 0)]), now_ms=40_000)
+        journal.forget(keep_after_ms=DAY_MS)
+        assert journal.history("5A2D", 10) == []
+        assert [each.sensor for each in journal.waiting(0, 10)] == ["5CB6"]
+    with journal_in(tmp_path) as journal:
+        assert open_readings(journal) == [reading(WINDOW_MS)]
+
+
+def test_what_is_too_much_goes_in_order_of_worth_and_drops_are_counted_for_ever(tmp_path: Path) -> None:
+    """Readings of closed windows first, then delivered estimates, and only then those that wait."""
+    with journal_in(tmp_path) as journal:
+        empty = journal.size_bytes()
+        for n in range(2_000):
+            made = journal.commit(
+                Change(readings=[reading(n * WINDOW_MS)], estimates=[estimate(window=n)]), now_ms=n * 20_000
+            )
+            if n < 1_000:
+                journal.commit(Change(delivered=[each.id for each in made]), now_ms=n * 20_000)
+        full = journal.size_bytes()
+        assert journal.shrink(full - 20_000) == 0
+        assert len(journal.history("5A2D", 5_000)) == 2_000, "readings of closed windows were enough"
+        assert journal.shrink(full - (full - empty) // 2) == 0
+        assert journal.outbox()[0] == 1_000
+        assert journal.shrink(empty + 350_000) > 0
+        depth = journal.outbox()[0]
+        assert 0 < depth < 1_000
+        assert journal.dropped == 1_000 - depth
+    with journal_in(tmp_path) as journal:
+        assert journal.dropped == 1_000 - depth
+
+
+def test_what_must_be_dropped_is_dropped_from_the_sensor_that_has_most_waiting(tmp_path: Path) -> None:
+    """One flood does not push out what every other sensor has to say, although that is older."""
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(estimates=[estimate("5A2D", n) for n in range(300)]), now_ms=0)
+        journal.commit(Change(estimates=[estimate("FLOOD", n) for n in range(4_000)]), now_ms=1)
+        assert journal.shrink(journal.size_bytes() // 2) > 0
+        assert len(journal.history("5A2D", 1_000)) == 300
+
+
+def test_batches_are_numbered_on_although_all_were_trimmed_away(tmp_path: Path) -> None:
+    """A van that stood for months, restarted twice and then crashed, still has the window it had begun."""
+    with journal_in(tmp_path) as journal:
+        for n in range(9):
+            journal.commit(
+                Change(readings=[reading(n * WINDOW_MS)], estimates=[estimate(window=n)]), now_ms=n * 20_000
+            )
+        journal.commit(Change(estimates=[estimate("5CB6", 0)]), now_ms=200_000)
+    with journal_in(tmp_path) as journal:
+        assert open_readings(journal) == []
+        journal.forget(keep_after_ms=DAY_MS * 90)
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(readings=[reading(99 * WINDOW_MS)]), now_ms=DAY_MS * 90)
+    with journal_in(tmp_path) as journal:
+        assert open_readings(journal) == [reading(99 * WINDOW_MS)]
+
+
+def test_a_clock_that_was_set_back_does_not_keep_readings_of_closed_windows(tmp_path: Path) -> None:
+    """One batch stamped a year ahead; from then on windows close as ever, and their batches may go."""
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(readings=[reading(0)]), now_ms=365 * DAY_MS)
+        for n in range(1, 20):
+            journal.commit(Change(readings=[reading(n * WINDOW_MS)]), now_ms=n * 20_000)
+            journal.commit(Change(estimates=[estimate(window=n - 1)]), now_ms=n * 20_000)
+    with journal_in(tmp_path) as journal:
+        rebuilt = [each for readings, _ in journal.rebuild() for each in readings]
+        assert rebuilt == [reading(19 * WINDOW_MS)]
+
+
+def test_held_readings_are_kept_for_this_boot_and_counted_once_for_others(tmp_path: Path) -> None:
+    traces = [(7, "5A2D", "op1", 231.4)]
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(boot="one", held=[reading(5), reading(6)], traces=traces), now_ms=0)
+        journal.commit(Change(boot="one", held=[reading(7)]), now_ms=0)
+    with journal_in(tmp_path) as journal:
+        assert journal.held("one") == ([reading(5), reading(6), reading(7)], traces, 0)
+        journal.commit(Change(boot="two", held=[reading(1)]), now_ms=0)
+    with journal_in(tmp_path) as journal:
+        assert journal.held("two") == ([reading(1)], [], 3)
+        assert journal.held("two") == ([reading(1)], [], 0), "nobody can stamp them, so they are let go"
+        journal.commit(Change(boot="two", readings=[reading(1_001)], released=True), now_ms=0)
+    with journal_in(tmp_path) as journal:
+        assert journal.held("two") == ([], [], 0)
+        assert open_readings(journal) == [reading(1_001)]
+
+
+def test_traces_come_back_with_the_readings_they_tell_apart(tmp_path: Path) -> None:
+    traces = [(7, "5A2D", "op1", 231.4)]
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(readings=[reading(5)], traces=traces), now_ms=0)
+    with journal_in(tmp_path) as journal:
+        assert list(journal.rebuild()) == [([reading(5)], traces)]
+
+
+def test_the_newest_health_is_there_for_others_to_read(tmp_path: Path) -> None:
+    with pytest.raises(JournalUnavailable, match="expected the journal of an agent that has run"):
+        newest_health(tmp_path)
+    with journal_in(tmp_path) as journal:
+        with pytest.raises(JournalUnavailable, match="no health yet; ask again in a minute"):
+            newest_health(tmp_path)
+        journal.commit(Change(facts={"health": '{"v": 1}'}), now_ms=0)
+        journal.commit(Change(facts={"health": '{"v": 2}'}), now_ms=0)
+        assert newest_health(tmp_path) == '{"v": 2}'
+    assert newest_health(tmp_path) == '{"v": 2}'
+
+
+def test_both_durabilities_keep_what_they_were_given(tmp_path: Path) -> None:
+    for durability in ("power-loss", "process-crash"):
+        path = tmp_path / f"{durability}.db"
+        with closing(Journal(path, WINDOW_MS, durability)) as journal:
+            journal.commit(Change(readings=[reading(5)]), now_ms=0)
+        with closing(Journal(path, WINDOW_MS, durability)) as journal:
+            assert open_readings(journal) == [reading(5)]
+
+
+def test_a_channels_means_are_those_of_the_estimates_in_their_order(tmp_path: Path) -> None:
+    """Of one sensor, the last so many, with the minutes they rest on."""
+    journal = Journal(tmp_path / "journal.db", WINDOW_MS)
+    minutes = {"op1": 15, "expected": 15}
+    made = [replace(estimate("5A2D", n), inputs={"op1": 20.0 + n}, minutes=minutes) for n in range(5)]
+    journal.commit(Change(estimates=[*made, estimate("D3EB", 9)]), now_ms=0)
+    expected = [Mean(each.start_ms, each.inputs["op1"], 15, 15) for each in made[-3:]]
+    assert journal.means("5A2D", "op1", 3) == expected
+    assert journal.means("5A2D", "temperature", 3) == []
+
+
+def test_a_bit_that_falls_over_in_a_payload_costs_at_most_that_payload(tmp_path: Path) -> None:
+    """SQLite does not notice damage inside a row, and what is read there must not stop the agent."""
+    sound = encode_estimate(replace(estimate(), inputs={"op1": 231.4}, minutes={"op1": 15, "expected": 15}))
+    journal = Journal(tmp_path / "journal.db", WINDOW_MS)
+    with closing(sqlite3.connect(tmp_path / "journal.db")) as other:
+        for place in range(0, 8 * len(sound), 5):
+            damaged = bytearray(sound)
+            damaged[place // 8] ^= 1 << place % 8
+            rows = [(2 * place + 1, bytes(damaged)), (2 * place + 2, sound)]
+            other.executemany("INSERT INTO estimate VALUES (?, '5A2D', 0, 0, ?, 0)", rows)
+        other.commit()
+    found = journal.means("5A2D", "op1", 100_000)
+    assert len(found) >= len(range(0, 8 * len(sound), 5))
+    assert all(abs(each.mean) < 1e15 and isinstance(each.minutes, int | float) for each in found)

@@ -1,0 +1,250 @@
+"""The way out, with a real journal and a real broker: in order, paced, and patient with any asker."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from paho.mqtt.client import Client
+
+from edge_agent.core.messages import Estimate, decode_estimate
+from edge_agent.journal import Change, Journal
+from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
+from edge_agent.outlet import IN_FLIGHT, Outlet
+from edge_agent.settings import Topics
+from tests.conftest import make_model
+from tests.support.broker import Broker, Mosquitto, Proxy, client, wait_until
+
+WINDOW_MS = 900_000
+
+
+def estimates(number: int, first: int = 0) -> list[Estimate]:
+    starts = [n * WINDOW_MS for n in range(first, first + number)]
+    return [Estimate("5A2D", at, at + WINDOW_MS, 1, (), {"op1": 1.0}, {"op1": 15}) for at in starts]
+
+
+class Way:
+    """An outlet at a real broker, turned by hand, and somebody who hears everything."""
+
+    def __init__(self, journal: Journal, broker: Broker, ear: Client, version: str = "3.1.1") -> None:
+        self.heard: list[tuple[str, bytes]] = []
+        self.ear = ear
+        ear.on_message = lambda *message: self.heard.append((message[2].topic, message[2].payload))
+        subscribed: list[object] = []
+        ear.on_subscribe = lambda *told: subscribed.append(told)
+        ear.subscribe([("calibrated/#", 1), ("agents/#", 1)])
+        wait_until(lambda: subscribed, what="the ear")
+        self.inbox = Inbox()
+        address = Address(broker.host, broker.port, "outlet", version)
+        self.connection = Connection(address, ("agents/van-1/status", b"offline"), self.inbox, lambda: 0)
+        self.outlet = Outlet(self.connection, Topics(), "van-1", journal)
+
+    def connect(self) -> None:
+        self.connection.start([])
+        self.wait_until_connected()
+
+    def wait_until_connected(self) -> None:
+        wait_until(lambda: any(isinstance(e, Connected) for _, e in self.inbox.receive(0.1, 10)))
+
+    def settle(self) -> list[int]:
+        """Let the broker's acknowledgements in."""
+        for _, event in self.inbox.receive(0.05, 1_000):
+            if isinstance(event, Published):
+                self.outlet.settle(event.mid, refused=bool(event.refused))
+        return self.outlet.take_delivered()
+
+    def on(self, topic: str) -> list[bytes]:
+        return [payload for heard, payload in self.heard if heard == topic]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with closing(Journal(tmp_path / "journal.db", WINDOW_MS, "process-crash")) as made:
+        yield made
+
+
+@pytest.fixture
+def way(journal: Journal, broker: Broker) -> Iterator[Way]:
+    with client(broker) as ear:
+        made = Way(journal, broker, ear)
+        made.connect()
+        yield made
+        made.connection.stop()
+
+
+def test_a_backlog_goes_out_in_order_and_no_faster_than_it_is_acknowledged(
+    way: Way, journal: Journal
+) -> None:
+    total = 3 * IN_FLIGHT
+    way.outlet.committed(journal.commit(Change(estimates=estimates(total)), now_ms=0))
+    delivered: list[int] = []
+
+    def turn() -> bool:
+        way.outlet.flush()
+        assert way.outlet.handed <= IN_FLIGHT
+        delivered.extend(way.settle())
+        return len(delivered) >= total
+
+    wait_until(turn, what="the backlog")
+    wait_until(lambda: way.on("calibrated/5A2D/co/latest"), what="the newest")
+    wait_until(lambda: len(way.on("calibrated/5A2D/co")) >= total, what="all")
+    assert [decode_estimate(p).seq for p in way.on("calibrated/5A2D/co")] == list(range(1, total + 1))
+    assert [decode_estimate(p).seq for p in way.on("calibrated/5A2D/co/latest")] == [total]
+    assert delivered == list(range(1, total + 1))
+
+
+def test_what_was_not_acknowledged_is_sent_again_after_a_restart(
+    way: Way, journal: Journal, broker: Broker
+) -> None:
+    made = journal.commit(Change(estimates=estimates(2)), now_ms=0)
+    journal.commit(Change(delivered=[made[0].id]), now_ms=0)
+    way.outlet.flush()
+    wait_until(lambda: way.on("calibrated/5A2D/co"))
+    assert [decode_estimate(p).seq for p in way.on("calibrated/5A2D/co")] == [2]
+
+
+def test_goodbye_is_said_although_the_broker_acknowledges_nothing(journal: Journal, broker: Broker) -> None:
+    """With as many estimates in flight as paho sends at once, anything that needs an answer would wait."""
+    proxy = Proxy(broker.port)
+    with client(broker) as ear:
+        way = Way(journal, Broker("127.0.0.1", proxy.port), ear)
+        way.connect()
+        journal.commit(Change(estimates=estimates(IN_FLIGHT)), now_ms=0)
+        with proxy.deaf():
+            way.outlet.flush()
+            way.outlet.say_goodbye()
+            wait_until(lambda: way.on("agents/van-1/status") == [b"offline"], 5, "goodbye")
+        way.connection.stop()
+    proxy.close()
+
+
+def test_an_estimate_that_the_broker_refuses_stays_until_it_is_let_in(
+    tmp_path: Path, journal: Journal
+) -> None:
+    """MQTT 5 tells of a refusal in the acknowledgement; 3.1.1 cannot."""
+    acl = tmp_path / "acl"
+    acl.write_text("topic read #\ntopic write calibrated/5CB6/co\n")
+    broker = Mosquitto(tmp_path / "strict", f"acl_file {acl}")
+    allowed = [replace(each, sensor="5CB6") for each in estimates(1)]
+    made = journal.commit(Change(estimates=estimates(2) + allowed), now_ms=0)
+    with client(broker) as ear:
+        way = Way(journal, broker, ear, version="5")
+        way.connect()
+        way.outlet.flush()
+        delivered: list[int] = []
+        wait_until(lambda: delivered.extend(way.settle()) or not way.outlet.handed)  # type: ignore[func-returns-value]
+        assert delivered == [made[2].id]
+        journal.commit(Change(delivered=delivered), now_ms=0)
+        broker.stop()
+        acl.write_text("topic readwrite #\n")
+        broker.start()
+        way.wait_until_connected()
+        way.outlet.announce([])
+        way.outlet.flush()
+        wait_until(lambda: delivered.extend(way.settle()) or len(delivered) >= 3)  # type: ignore[func-returns-value]
+        way.connection.stop()
+    broker.stop()
+    assert delivered == [made[2].id, made[0].id, made[1].id]
+
+
+def test_a_newcomer_finds_status_the_newest_and_the_cards(way: Way, journal: Journal, broker: Broker) -> None:
+    journal.commit(Change(estimates=estimates(3)), now_ms=0)
+    way.outlet.announce([make_model()])
+    way.outlet.withdraw("5CB6")
+    way.outlet.tell('{"v":1}')
+    way.outlet.flush()
+    kept: dict[str, bytes] = {}
+    wait_until(lambda: way.on("agents/van-1/health"))
+    with client(broker) as newcomer:
+        newcomer.on_message = lambda *message: kept.update({message[2].topic: message[2].payload})
+        newcomer.subscribe([("calibrated/#", 1), ("agents/#", 1)])
+        wait_until(lambda: len(kept) >= 4)
+    assert set(kept) == {
+        "agents/van-1/status",
+        "agents/van-1/health",
+        "calibrated/5A2D/co/latest",
+        "calibrated/5A2D/model",
+    }
+    assert kept["agents/van-1/status"] == b"online"
+    assert decode_estimate(kept["calibrated/5A2D/co/latest"]).seq == 3
+
+
+def test_a_card_whose_model_went_while_the_broker_was_away_is_taken_down(
+    way: Way, journal: Journal, broker: Broker
+) -> None:
+    """5CB6 is withdrawn before there is a connection, 5A2D's bundle was removed before the agent ran."""
+    journal.commit(Change(estimates=estimates(1)), now_ms=0)
+    way.outlet.announce([make_model("5A2D"), make_model("5CB6"), make_model("D3EB")])
+    way.outlet.flush()
+    wait_until(lambda: way.on("calibrated/D3EB/model"))
+    way.connection.stop()
+    later = Way(journal, broker, way.ear)
+    later.outlet.withdraw("5CB6")
+    later.outlet.flush()
+    later.connect()
+    later.outlet.announce([make_model("D3EB")])
+    later.outlet.flush()
+    wait_until(lambda: later.on("calibrated/D3EB/model")[1:])  # the first was retained
+    later.connection.stop()
+    assert later.on("calibrated/5A2D/model")[-1] == b""
+    assert later.on("calibrated/5CB6/model")[-1] == b""
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ({"id": "a", "sensor": "none"}, {"id": "a", "index": 0, "of": 0, "estimate": None}),
+        ({"id": "a", "sensor": "5A2D", "last": 0}, "expected a sensor and last from 1 to 1000"),
+        ({"id": "a", "sensor": "5A2D", "last": 1_001}, "expected a sensor and last from 1 to 1000"),
+        ({"id": "a", "sensor": "5A2D", "last": True}, "expected a sensor and last from 1 to 1000"),
+        ({"id": "a"}, "expected a sensor and last from 1 to 1000"),
+        ({"id": "a", "sensor": 7}, "expected a sensor and last from 1 to 1000"),
+        ({"id": "a", "sensor": "\ud800"}, "expected a sensor and last from 1 to 1000"),
+        ({"id": "a", "sensor": "x" * 65}, "expected a sensor and last from 1 to 1000"),
+    ],
+)
+def test_whatever_is_asked_is_answered_and_harms_nothing(
+    way: Way, asked: dict[str, object], answer: object
+) -> None:
+    """A lone surrogate once ended the agent: SQLite cannot take it."""
+    way.outlet.request(json.dumps(asked).encode())
+    while way.outlet.answer():
+        pass
+    wait_until(lambda: way.on("agents/van-1/response/a"))
+    expected = answer if isinstance(answer, dict) else {"id": "a", "error": answer}
+    assert [json.loads(payload) for payload in way.on("agents/van-1/response/a")] == [expected]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{",
+        b'{"id": "a"}',
+        b'{"sensor": "5A2D"}',
+        b'{"id": 1, "sensor": "5A2D"}',
+        b'{"id": "x/y", "sensor": "5A2D"}',
+        b'{"id": "\\ud800", "sensor": "5A2D"}',
+        b"[" * 100_000,
+        b'{"id": "a", "sensor": "5A2D", "pad": "' + b"x" * 2_000 + b'"}',
+    ],
+)
+def test_a_request_without_a_usable_id_is_left_unanswered(way: Way, payload: bytes) -> None:
+    way.outlet.request(payload)
+    assert not way.outlet.answer()
+
+
+def test_too_many_requests_are_told_to_wait(way: Way) -> None:
+    for number in range(30):
+        way.outlet.request(json.dumps({"id": f"r{number}", "sensor": "5A2D"}).encode())
+    while way.outlet.answer():
+        way.settle()
+    wait_until(lambda: len(way.heard) >= 30)
+    answers = [json.loads(payload) for _, payload in way.heard]
+    busy = [answer for answer in answers if "error" in answer]
+    assert len(busy) == 14
+    assert {answer["error"] for answer in busy} == {"too many requests wait; ask again later"}

@@ -1,0 +1,126 @@
+"""Settings: one documented file, overrides from the environment, one line for what is wrong."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from edge_agent.core.errors import BadSettings
+from edge_agent.settings import Broker, Settings, load, secret
+
+EXAMPLE = Path(__file__).parents[2] / "deploy" / "edge-agent.toml"
+
+
+def uncommented() -> dict[str, object]:
+    """The example with its optional keys switched on."""
+    return tomllib.loads(re.sub(r"^# (?=\[|\w+ = )", "", EXAMPLE.read_text(), flags=re.MULTILINE))
+
+
+def test_the_example_file_shows_every_setting_and_no_other() -> None:
+    table = uncommented()
+    for name, field in Settings.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            assert set(table[name]) == set(section.model_fields), name  # type: ignore[call-overload]
+    assert set(table) == set(Settings.model_fields)
+
+
+def test_the_example_file_shows_the_defaults() -> None:
+    settings = load(EXAMPLE)
+    assert settings == Settings(agent="van-1")
+    assert settings.agent == "van-1"
+
+
+def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDGE_AGENT_BROKER__HOST", "10.0.0.5")
+    monkeypatch.setenv("EDGE_AGENT_TOPICS__CHANNELS", '["op1", "temperature"]')
+    settings = load(EXAMPLE)
+    assert (settings.broker.host, settings.broker.port) == ("10.0.0.5", 1883)
+    assert settings.topics.channels == ("op1", "temperature")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (
+            "[broker]\nport = 'x'",
+            "broker.port: expected a valid integer, unable to parse string as an integer, got 'x'",
+        ),
+        ("[broker]\nport = 0", "broker.port: expected greater than or equal to 1, got 0"),
+        (
+            "[broker]\nhost = 'mqtt://x'",
+            "broker.host: expected a name or an address, without mqtt:// and without a port, got 'mqtt://x'",
+        ),
+        (
+            "[topics]\nestimate = 'sensors/{sensor}/op1'",
+            "topics: expected estimate to be no topic of readings: the agent would feed itself",
+        ),
+        ("[broker]\nhots = 'x'", "broker.hots: no such setting; did you mean host?"),
+        ("[uplink]\nhots = 'x'", "uplink.hots: no such setting; did you mean host?"),
+        ("[brokr]\nhost = 'x'", "brokr: no such setting; did you mean broker?"),
+        ("[windows]\nlength_s = 100", "windows.length_s: expected a multiple of 60, got 100"),
+        (
+            "[journal]\ndurability = 'yes'",
+            "journal.durability: expected 'power-loss' or 'process-crash', got 'yes'",
+        ),
+        ("agent = 'a/b'", "agent: expected 1-64 printable characters without / + #, got 'a/b'"),
+        ("[topics]\nestimate = 'co'", "topics.estimate: expected a topic with {sensor} in it once, got 'co'"),
+        ("[topics]\nreadings = ['x/#']", "topics: 'x/#': expected {sensor} once and {channel} at most once"),
+        ("[broker]\npassword_file = 'x'", "broker: expected a username beside password_file"),
+        ("[uplink]\nport = 1883", "uplink: expected another host, port or client_id than in broker"),
+        (
+            "agent = 'van-1'\n[uplink]\nclient_id = 'edge-agent-van-1'",
+            "uplink: expected another host, port or client_id than in broker",
+        ),
+        ("[broker]\nca_file = 'x'", "broker: expected tls = true beside ca_file or certificate_file"),
+        ("agent = ", "Invalid value (at end of document); expected TOML"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_with_the_key(tmp_path: Path, content: str, text: str) -> None:
+    file = tmp_path / "edge-agent.toml"
+    file.write_text(content)
+    with pytest.raises(BadSettings) as caught:
+        load(file)
+    assert str(caught.value) == f"{file}: {text}"
+
+
+@pytest.mark.parametrize("other", ["host = 'city'", "port = 1884", "client_id = 'van-1-up'"])
+def test_an_uplink_may_be_anything_but_the_very_same_session(tmp_path: Path, other: str) -> None:
+    file = tmp_path / "edge-agent.toml"
+    file.write_text(f"[uplink]\n{other}")
+    assert load(file).uplink
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match=r"no\.toml: No such file or directory; expected a settings file"):
+        load(tmp_path / "no.toml")
+
+
+def test_a_wrong_variable_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file says nothing of the kind, so it is not to blame."""
+    (tmp_path / "edge-agent.toml").write_text("agent = 'van-1'")
+    monkeypatch.setenv("EDGE_AGENT_BROKER__PORT", "0")
+    with pytest.raises(BadSettings, match=r"^EDGE_AGENT_BROKER__PORT: broker\.port: expected greater than"):
+        load(tmp_path / "edge-agent.toml")
+
+
+def test_a_variable_that_is_no_json_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDGE_AGENT_TOPICS__CHANNELS", "op1,op2")
+    with pytest.raises(BadSettings, match=r"lists are written as JSON|topics\.channels: expected"):
+        load()
+
+
+def test_a_secret_is_a_file_or_a_systemd_credential(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broker-password").write_text("s3cret\nignored\n")
+    assert secret(tmp_path / "broker-password") == "s3cret"
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    assert secret(Path("broker-password")) == "s3cret"
+    with pytest.raises(BadSettings, match="expected a file with the password in its first line"):
+        secret(Path("other"))
+
+
+def test_settings_never_hold_a_password() -> None:
+    """Only the path of one, so that no log or dump of settings can show it."""
+    assert not [name for name in Broker.model_fields if "password" in name and not name.endswith("_file")]

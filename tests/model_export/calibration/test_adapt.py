@@ -1,0 +1,62 @@
+"""The 1D adapter."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edge_agent.core.errors import BadRecording
+from model_export.calibration.adapt import adapt, learn
+from model_export.calibration.evaluate import evaluate
+from tests.support.models import drawn, linear
+
+
+@given(gain=st.floats(-5.0, 5.0), offset=st.floats(-100.0, 100.0))
+def test_a_straight_line_is_learnt_exactly(gain: float, offset: float) -> None:
+    """Least squares has nothing left over."""
+    estimate = np.linspace(0.0, 3.0, 40)
+    assert (gain, offset) == pytest.approx(learn(estimate, gain * estimate + offset), abs=1e-9)
+
+
+@given(gain=st.floats(0.2, 5.0), offset=st.floats(-5.0, 5.0))
+def test_a_shifted_site_is_put_right(gain: float, offset: float) -> None:
+    """A reference on another scale is met after adaptation, and again after a second one."""
+    model, dataset = linear(), drawn(60)
+    shifted = replace(dataset, target=gain * dataset.target + offset)
+    adapted = adapt(model, shifted)
+    assert evaluate(adapted, shifted).r2 == pytest.approx(1.0)
+    assert (gain, offset) == pytest.approx(adapted.adapter, abs=1e-6)
+    back = adapt(adapted, dataset)
+    assert back.adapter == pytest.approx((1.0, 0.0), abs=1e-6)
+
+
+def test_the_interval_is_learnt_again() -> None:
+    """An adapted model covers in the new place, whatever its old interval was."""
+    model = linear(half_width=99.0)
+    there = drawn(400, seed=1, noise=0.1)
+    there = replace(there, target=2.0 * there.target + 1.0)
+    adapted = adapt(model, there)
+    fresh = drawn(20_000, seed=2, noise=0.1)
+    fresh = replace(fresh, target=2.0 * fresh.target + 1.0)
+    assert 0.87 <= evaluate(adapted, fresh).coverage <= 0.93
+
+
+def test_too_few_windows_are_refused() -> None:
+    """Five hours are the least."""
+    with pytest.raises(BadRecording) as caught:
+        adapt(linear(), drawn(19))
+    assert str(caught.value) == (
+        "drawn.csv: expected at least 20 windows with all columns valid, got 19 (dropped: none); "
+        "add a longer recording"
+    )
+
+
+def test_estimates_that_never_change_are_refused() -> None:
+    """No gain can be learnt from them."""
+    dataset = drawn(30)
+    still = replace(dataset, inputs=np.ones_like(dataset.inputs), auxiliary=np.ones(30))
+    with pytest.raises(BadRecording) as caught:
+        adapt(linear(), still)
+    assert str(caught.value).startswith("drawn.csv: expected estimates that vary, got ")

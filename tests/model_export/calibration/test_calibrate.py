@@ -1,0 +1,83 @@
+"""From a train set to a model: what the edge serves is what was fitted, and its interval covers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model_export.calibration.calibrate import Recipe, calibrate, learn, paper, probe, tuned
+from model_export.calibration.evaluate import evaluate
+from model_export.recordings.dataset import Dataset
+from model_export.regression.respire import Hyperparameters
+from tests.support.models import drawn
+
+HYPER = Hyperparameters(length_scale=1.0, ridge=1.0, alpha=0.05)
+
+
+def with_outliers(dataset: Dataset, share: float, seed: int) -> Dataset:
+    """Some references far off, as after a puff of smoke."""
+    random = np.random.default_rng(seed)
+    hit = random.random(len(dataset)) < share
+    return replace(dataset, target=dataset.target + hit * random.normal(0.0, 5.0, len(dataset)))
+
+
+@pytest.mark.parametrize("recipe", [Recipe(), paper(Recipe()), Recipe(kernel="rbf"), Recipe(size=7)])
+def test_the_edge_serves_what_was_fitted(recipe: Recipe) -> None:
+    """Rounded to float32, a model differs from the trainer's by less than 1e-4 standard deviations."""
+    train = drawn(600, noise=0.05)
+    calibration = learn(train, replace(HYPER, kernel=recipe.kernel, trend=recipe.trend), recipe)
+    fresh = drawn(2000, seed=1)
+    expected, actual = (
+        probe(calibration, fresh).estimate,
+        calibration.model.predict(fresh.inputs, fresh.auxiliary),
+    )
+    assert np.abs(expected - actual).max() < 1e-4 * train.target.std()
+    assert recipe.size in (None, len(calibration.model.support))
+
+
+@pytest.mark.parametrize("kernel", ["matern12", "matern32", "matern52", "rbf"])
+def test_the_automatic_size_is_small_and_costs_little(kernel: str) -> None:
+    """At least 95 % smaller than N, at most 0.002 of R² lost."""
+    train = drawn(1000, noise=0.05)
+    calibration = learn(train, replace(HYPER, kernel=kernel), Recipe(kernel=kernel))
+    full = calibration.fitted.predict(train.inputs, train.auxiliary)
+    lost = np.var(train.target - calibration.model.predict(train.inputs, train.auxiliary)) - np.var(
+        train.target - full
+    )
+    assert len(calibration.model.support) <= 0.05 * len(train)
+    assert lost / np.var(train.target) <= 0.002
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_intervals_cover_fresh_data(seed: int, share: float) -> None:
+    """90 % intervals cover 87 to 93 % of fresh windows from the same process, outliers and all."""
+    train = with_outliers(drawn(800, seed, noise=0.1), share, seed)
+    fresh = with_outliers(drawn(20_000, seed + 50, noise=0.1), share, seed + 50)
+    model = calibrate(train, HYPER, Recipe()).model
+    assert 0.87 <= evaluate(model, fresh).coverage <= 0.93
+
+
+def test_a_nearly_perfect_fit_still_covers() -> None:
+    """Compression may cost more than the noise; the interval counts that in."""
+    train, fresh = drawn(600, noise=0.002), drawn(20_000, seed=9, noise=0.002)
+    model = calibrate(train, HYPER, Recipe(size=1)).model
+    assert 0.87 <= evaluate(model, fresh).coverage <= 0.93
+
+
+def test_the_domain_is_that_of_the_train_set() -> None:
+    """What lies outside is flagged on the edge."""
+    train = drawn(100)
+    domain = learn(train, HYPER, Recipe()).model.domain
+    assert (train.auxiliary.min(), train.auxiliary.max()) == domain["temperature"]
+    assert (train.inputs[:, 1].min(), train.inputs[:, 1].max()) == domain["op2"]
+
+
+def test_tuning_is_seeded_and_shows_progress() -> None:
+    """The same seed chooses the same hyperparameters; each trial is told."""
+    train, told = drawn(150, noise=0.1), list[tuple[int, int]]()
+    recipe = Recipe(trials=4, seed=3)
+    first = tuned(train, recipe, progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert first == tuned(train, recipe)
+    assert (recipe.kernel, recipe.trend) == (first.kernel, first.trend)

@@ -1,0 +1,71 @@
+"""Intervals that cover."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edge_agent.core.errors import BadRecording
+from edge_agent.core.kernel import Array
+from edge_agent.core.model import Interval
+from model_export.calibration.interval import conformal, forward_conformal
+from model_export.recordings.dataset import Dataset
+from tests.support.models import drawn
+
+
+@given(n=st.integers(10, 200), seed=st.integers(0, 2**32 - 1), level=st.sampled_from([0.5, 0.8, 0.9]))
+def test_at_least_the_level_of_the_residuals_lies_inside(n: int, seed: int, level: float) -> None:
+    """The half-width is one of the residuals, and the share of them inside is just enough for n + 1."""
+    residuals = np.random.default_rng(seed).normal(size=n)
+    interval = conformal(residuals, level)
+    inside = np.abs(residuals) <= interval.half_width
+    assert interval.half_width in np.abs(residuals)
+    assert inside.sum() >= level * (n + 1) > inside.sum() - 1
+
+
+def test_the_guarantee_holds_on_average() -> None:
+    """Over many draws, a fresh residual is covered at the level, even from 19 residuals of ugly noise."""
+    random = np.random.default_rng(1)
+    draws = random.standard_cauchy((4000, 20))
+    covered = [abs(draw[0]) <= conformal(draw[1:]).half_width for draw in draws]
+    assert pytest.approx(np.mean(covered), abs=0.02) == 0.9
+
+
+def test_too_few_residuals_are_refused() -> None:
+    """With 8 there is no rank that covers 90 %."""
+    assert Interval(1.0, 0.9) == conformal(np.ones(9))
+    with pytest.raises(BadRecording) as caught:
+        conformal(np.ones(8))
+    assert str(caught.value) == (
+        "interval: expected at least 9 held-out windows for level 0.9, got 8; add a longer recording"
+    )
+
+
+def test_each_window_after_the_first_quarter_is_estimated_from_all_before() -> None:
+    """Never by what learnt from it or from later windows, and once."""
+    seen: list[int] = []
+    dataset = drawn(57)
+
+    def estimator(before: Dataset, held: Dataset) -> Array:
+        assert dataset.start_ms[: len(before)].tolist() == before.start_ms.tolist()
+        assert held.start_ms[0] == before.start_ms[-1] + 900_000
+        seen.extend(held.start_ms.tolist())
+        return np.asarray(held.target - 1.0)
+
+    assert Interval(1.0, 0.9) == forward_conformal(dataset, estimator)
+    assert dataset.start_ms[14:].tolist() == seen
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_forward_conformal_intervals_cover_fresh_data(seed: int) -> None:
+    """Learnt on 600 windows, 90 % intervals cover 87 to 93 % of 20 000 fresh ones."""
+
+    def estimator(before: Dataset, held: Dataset) -> Array:
+        design = np.column_stack([before.inputs, before.auxiliary, np.ones(len(before))])
+        weights = np.linalg.lstsq(design, before.target, rcond=None)[0]
+        return np.asarray(np.column_stack([held.inputs, held.auxiliary, np.ones(len(held))]) @ weights)
+
+    train, fresh = drawn(600, seed, noise=0.1), drawn(20_000, seed + 100, noise=0.1)
+    interval = forward_conformal(train, estimator)
+    inside = np.abs(fresh.target - estimator(train, fresh)) <= interval.half_width
+    assert 0.87 <= inside.mean() <= 0.93

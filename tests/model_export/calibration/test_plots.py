@@ -1,0 +1,54 @@
+"""Plots show what there is to see: by what is drawn, not by pixels."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.dates import num2date
+
+from model_export.calibration import plots
+from tests.support.models import drawn, linear
+
+DAY = 96  # windows
+
+
+@pytest.mark.parametrize(
+    ("n", "n_train", "days", "title"),
+    [
+        (20 * DAY, 16 * DAY, 3.0, "the last 3 days, part of the test"),
+        (10 * DAY, 8 * DAY, 3.0, "the last 3 days"),
+        (10 * DAY, 10 * DAY, 3.0, "the last 3 days"),
+        (2 * DAY, DAY, 2.0, "the whole recording"),
+    ],
+)
+def test_the_timeline_shows_few_days_closely_and_all_by_day(
+    n: int, n_train: int, days: float, title: str
+) -> None:
+    """A month of windows side by side is a zigzag that hides the reference."""
+    dataset = drawn(n, noise=0.05)
+    detail, whole = plots.timeline(linear(half_width=0.1), dataset, n_train, "Over time").axes
+    times = num2date(detail.lines[0].get_xdata()[[0, -1]].astype("datetime64[ms]").astype(float) / 86_400_000)
+    assert (times[1] - times[0]).total_seconds() / 86_400 == pytest.approx(days - 1 / DAY)
+    assert detail.get_title("left") == title
+    medians = next(line for line in whole.lines if line.get_marker() == "o")
+    assert len(medians.get_xdata()) == n // DAY
+
+
+def test_outliers_do_not_set_the_scale_of_the_errors() -> None:
+    """The bulk fills the picture; what lies beyond it is counted."""
+    dataset = drawn(1000, noise=0.05)
+    target = dataset.target.copy()
+    target[::100] += 5.0
+    (axes,) = plots.residuals(linear(half_width=0.1), replace(dataset, target=target), 800, "Error").axes
+    assert axes.get_ylim()[1] < 0.3
+    beyond = int(
+        (np.abs(linear().predict(dataset.inputs, dataset.auxiliary) - target) > axes.get_ylim()[1]).sum()
+    )
+    assert beyond >= 10
+    assert axes.get_title("right") == f"{beyond} of 1000 windows lie beyond this scale"
+
+
+def test_where_nothing_lies_beyond_nothing_is_said() -> None:
+    """Half the interval again is always shown."""
+    (axes,) = plots.residuals(linear(half_width=0.1), drawn(100), 80, "Error").axes
+    assert (axes.get_title("right"), axes.get_ylim()) == ("", pytest.approx((-0.165, 0.165)))

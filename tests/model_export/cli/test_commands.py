@@ -1,0 +1,459 @@
+"""The commands of model-export, as a user types them: stdout is data, stderr is words."""
+
+import json
+import re
+import shlex
+import sys
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edge_agent.core.errors import BadRecording, RespireError
+from model_export.calibration import export
+from model_export.calibration.calibrate import Recipe
+from model_export.cli import commands
+from model_export.cli.main import app, main
+from tests.support.models import drawn, linear
+from tests.support.processes import run_program
+from tests.support.recordings import FIRST_MS, saved, tidy
+
+PROMISED = (
+    *("n_train", "n_test", "r2_train", "r2_test", "rmse_test", "support", "bytes"),
+    *("alpha", "eta", "lambda", "length_scale", "outliers", "seconds"),
+)
+COMMANDS = ("fit", "evaluate", "adapt", "transfer", "compress", "inspect", "experiment", "breakdown")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Recordings of two sensors side by side, and a bundle fitted to the first."""
+    folder = tmp_path_factory.mktemp("recordings")
+    table = tidy(windows=400)
+    saved(table[:3000], folder / "january.csv")
+    saved(table[3000:], folder / "february.csv")
+    later = tidy(windows=200, seed=7, first_ms=FIRST_MS + 900_000 * 500)
+    saved(later.assign(reference=later["reference"] * 1.3 + 0.2), folder / "march.csv")
+    saved(table.assign(op1=table["op1"] * 0.9 + 11.0).drop(columns="reference"), folder / "5CB6.csv")
+    saved(table.assign(op1=table["op1"] * 0.9 + 11.0), folder / "elsewhere.csv")
+    saved(table.rename(columns={"op1": "co_we", "op2": "co_ae"}), folder / "van.parquet")
+    (folder / "colocation").mkdir()
+    for season in "WS":
+        saved(table[:1200], folder / "colocation" / f"5A2D_T-{season}.csv")
+    (folder / "manifest.csv").write_text("path,sensor,site,season\njanuary.csv,5A2D,T,W\n")
+    data = [str(folder / "january.csv"), str(folder / "february.csv")]
+    assert (
+        main(["fit", *data, "--sensor", "5A2D", "--out", str(folder / "5A2D.bundle"), "--trials", "4"]) == 0
+    )
+    return folder
+
+
+@pytest.fixture
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Work in the folder, with nothing said yet."""
+    monkeypatch.chdir(folder)
+    capsys.readouterr()
+    return folder
+
+
+def run(line: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
+    """What a command that works says, as data and words."""
+    assert main(shlex.split(line)) == 0
+    said = capsys.readouterr()
+    return json.loads(said.out), said.err
+
+
+def test_fit_tells_all_that_was_promised(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The keys a script can rely on; the figures are those of the bundle that was written."""
+    fitted, words = run("fit january.csv february.csv --sensor 5A2D --out new.bundle --trials 4", capsys)
+    assert set(PROMISED) <= set(fitted)
+    assert (fitted["n_train"], fitted["n_test"], fitted["sensor"], words) == (320, 80, "5A2D", "")
+    assert (fitted["bytes"], fitted["id"]) == (
+        Path("new.bundle").stat().st_size,
+        export.read(Path("new.bundle")).id,
+    )
+    assert fitted["r2_test"] > 0.98
+    assert fitted["coverage"] > 0.8
+
+
+def test_fit_tells_how_long_all_of_it_took(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report takes longer than the fit, and is waited for just as well."""
+    started = perf_counter()
+    told, _ = run("fit january.csv --sensor 5A2D --out new.bundle --trials 2 --report page.html", capsys)
+    assert told["seconds"] == pytest.approx(perf_counter() - started, rel=0.1, abs=0.1)
+
+
+def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """As edge-agent does, and the bundle's exporter."""
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"model-export {version('respire-edge')}\n"
+
+
+def test_fit_is_repeatable(inside: Path) -> None:
+    """The same data and seed give the same bytes."""
+    for name in ("one", "two"):
+        assert main(shlex.split(f"fit january.csv --sensor 5A2D --out {name}.bundle --trials 3")) == 0
+    assert Path("one.bundle").read_bytes() == Path("two.bundle").read_bytes()
+
+
+def test_evaluate_agrees_with_fit(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The last 20 % by hand give the figures that fit reported, where it does not look back before them."""
+    saved(tidy(windows=400)[320 * 15 :], inside / "tail.csv")
+    fit = "fit january.csv february.csv --sensor 5A2D --out new.bundle --trials 4 --no-warming"
+    fitted, _ = run(fit, capsys)
+    judged, _ = run("evaluate new.bundle tail.csv", capsys)
+    assert {"n", "r2", "rmse", "mae", "bias", "coverage"} <= set(judged)
+    pairs = {"n": "n_test", "r2": "r2_test", "rmse": "rmse_test", "mae": "mae_test", "coverage": "coverage"}
+    assert {key: fitted[name] for key, name in pairs.items()} == {key: judged[key] for key in pairs}
+
+
+def test_paper_fits_as_the_paper_does(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No constant and linear part, and support vectors that are windows of the recording."""
+    fitted, _ = run("fit january.csv --sensor 5A2D --out paper.bundle --paper --trials 3 --size 20", capsys)
+    assert (fitted["trend"], fitted["support"]) == (0.0, 20)
+    model = export.read(Path("paper.bundle"))
+    assert not model.trend.any()
+
+
+def test_without_a_test_part_its_figures_are_null(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Everything can go into training; then nothing can be claimed."""
+    fitted, _ = run(
+        "fit january.csv --sensor 5A2D --out all.bundle --trials 2 --test-share 0 --report all.html", capsys
+    )
+    assert (*(fitted[key] for key in ("n_train", "n_test", "r2_test", "coverage")),) == (200, 0, None, None)
+
+
+def test_adapt_puts_a_shifted_site_right(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Judged on windows that the adapter did not learn from."""
+    adapted, _ = run("adapt 5A2D.bundle march.csv --out march.bundle", capsys)
+    assert adapted["gain"] == pytest.approx(1.3, abs=0.05)
+    assert adapted["before"]["r2"] < 0.0
+    assert adapted["after"]["r2"] > 0.9
+    assert export.read(Path("march.bundle")).provenance["adapted_on"] == "march.csv"
+
+
+def test_transfer_serves_a_sensor_without_a_reference(
+    inside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """5CB6 never met a reference, but it met 5A2D."""
+    line = "transfer 5A2D.bundle --source january.csv --source february.csv --target 5CB6.csv --sensor 5CB6"
+    moved, _ = run(f"{line} --out 5CB6.bundle", capsys)
+    assert (moved["n"], moved["source"]) == (400, "5A2D")
+    assert min(moved["r2"].values()) > 0.99
+    truth = tidy(windows=400)
+    saved(truth.assign(op1=truth["op1"] * 0.9 + 11.0), inside / "5CB6-truth.csv")
+    here, _ = run("evaluate 5CB6.bundle 5CB6-truth.csv", capsys)
+    there, _ = run("evaluate 5A2D.bundle january.csv february.csv", capsys)
+    assert here["r2"] == pytest.approx(there["r2"], abs=1e-3)
+
+
+def test_compress_shows_the_curve_and_writes_a_smaller_bundle(
+    inside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """More support vectors, more bytes; the bundle written has the size asked for."""
+    line = "compress 5A2D.bundle january.csv february.csv --sizes 2,8 --size 4 --out four.bundle --plot c.png"
+    told, _ = run(line, capsys)
+    assert {"landmarks", "paper"} == set(told["curves"])
+    for points in told["curves"].values():
+        assert [point["size"] for point in points] == [2, 8]
+        assert points[0]["bytes"] < points[1]["bytes"]
+    assert 4 == told["written"]["support"] == len(export.read(Path("four.bundle")).support)
+    assert Path("c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_inspect_shows_the_model(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Weights over temperature, the training domain and where it came from."""
+    shown, _ = run("inspect 5A2D.bundle --plot weights.png", capsys)
+    model = export.read(Path("5A2D.bundle"))
+    channels = ["op1", "op2", "warming_1h", "warming_4h"]
+    assert (model.id, channels) == (shown["id"], shown["channels"])
+    assert shown["warming"] == {"warming_1h": 3600, "warming_4h": 14400}
+    first = shown["weights"][0]
+    expected = model.weights([first["temperature"]])[0]
+    np.testing.assert_allclose([first[name] for name in (*channels, "bias")], expected, rtol=1e-3)
+    assert shown["provenance"]["dataset"] == "january.csv and 1 more"
+    assert Path("weights.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_report_stands_alone(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Five pictures inside the page, nothing fetched from elsewhere."""
+    run("fit january.csv --sensor 5A2D --out new.bundle --trials 2 --report page.html", capsys)
+    page = Path("page.html").read_text()
+    assert page.count('src="data:image/png;base64,') == 5
+    assert page.count("alt=") == 5
+    assert not re.search(r"(?:src|href)=\"(?!data:)", page)
+    assert 'name="viewport"' in page
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_a_report_that_fails_late_says_that_the_bundle_is_there(inside: Path) -> None:
+    """Here its place becomes a folder while the search is running."""
+    out, page = Path("late.bundle"), Path("late.html")
+    with pytest.raises(RespireError) as caught:
+        commands.fit(
+            [Path("january.csv")],
+            "5A2D",
+            "ppm",
+            out,
+            source=commands.Source(),
+            recipe=Recipe(trials=2),
+            report_to=page,
+            progress=lambda done, total: page.mkdir(exist_ok=True),
+        )
+    assert str(caught.value) == (
+        "late.html: could not be written: Is a directory; the bundle late.bundle was written and is whole"
+    )
+    assert export.read(out).sensor == "5A2D"
+
+
+def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The fit is made all the same; the user may know better."""
+    _, words = run("fit january.csv --sensor 5A2D --unit ppb --out new.bundle --trials 2", capsys)
+    assert words == (
+        "january.csv: reference: a median of 1.036 ppb is not outdoor CO (20 to 50000 ppb); "
+        "--unit ppm would be\n"
+    )
+
+
+def test_a_file_of_another_sensor_is_noticed_by_its_name(
+    inside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another sensor's recording calls for the right file, not for an adapter."""
+    march = pd.read_csv("march.csv")
+    saved(march.assign(op1=march["op1"] + 50.0), inside / "5CB6_T-W.csv")
+    told = "5CB6_T-W.csv: by its name a recording of sensor 5CB6, but"
+    _, words = run("evaluate 5A2D.bundle 5CB6_T-W.csv", capsys)
+    assert words.startswith(f"{told} the bundle is for 5A2D; check the files\n")
+    assert words.endswith("the 90% interval covers 0% here\n")
+    for line in ("fit 5CB6_T-W.csv --sensor 5A2D --trials 2", "adapt 5A2D.bundle 5CB6_T-W.csv"):
+        _, words = run(f"{line} --out other.bundle", capsys)
+        assert words.startswith(told)
+    _, words = run("adapt 5A2D.bundle colocation/5A2D_T-W.csv --out same.bundle", capsys)
+    assert "by its name" not in words
+
+
+def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who learns from it is told, and who compares it with a bundle that was not."""
+    january = pd.read_csv("january.csv")
+    saved(january.assign(temperature=january["temperature"] * 1.8 + 32.0), inside / "fahrenheit.csv")
+    line = "fit fahrenheit.csv --sensor 5A2D --out f.bundle --trials 2 --report f.html"
+    _, words = run(line, capsys)
+    assert "which is not outdoor air in °C (-60 to 60); °F would be; convert it" in words
+    assert words.strip() in Path("f.html").read_text()
+    _, words = run("evaluate 5A2D.bundle fahrenheit.csv", capsys)
+    assert "100% of the windows lie outside what the bundle was trained on" in words
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "evaluate none.bundle january.csv",
+            "none.bundle: expected a bundle, got no such file; check the path",
+        ),
+        ("evaluate 5A2D.bundle none.csv", "none.csv: expected a recording, got no such file; check the path"),
+        (
+            "evaluate 5A2D.bundle 5CB6.csv",
+            "5CB6.csv: expected a column reference, got timestamp, op1, op2, temperature; "
+            "name it with --columns reference=…",
+        ),
+        (
+            "evaluate january.csv january.csv",
+            "january.csv: expected a msgpack map, the file is cut or not a bundle; copy it again",
+        ),
+        (
+            "fit january.csv --sensor a/b --out x.bundle",
+            "--sensor: expected 1-64 printable characters without / + #, got 'a/b'",
+        ),
+        (
+            "fit january.csv --sensor 5A2D --out x.bundle --unit ''",
+            "--unit: expected a word such as ppm, got ''",
+        ),
+        (
+            "fit january.csv --sensor 5A2D --out x.bundle --gas ' '",
+            "--gas: expected a word such as CO, got ' '",
+        ),
+        (
+            "fit january.csv --sensor 5A2D --out january.csv/x.bundle --trials 1",
+            "january.csv/x.bundle: expected a place to write, got File exists; name another",
+        ),
+        (
+            "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report january.csv/x.html",
+            "january.csv/x.html: expected a place to write, got File exists; name another",
+        ),
+        *(
+            (line, ".: expected a file name such as 5A2D.bundle, got a directory; name a file")
+            for line in (
+                "fit none.csv --sensor 5A2D --out .",
+                "fit none.csv --sensor 5A2D --out ''",
+                "adapt 5A2D.bundle none.csv --out .",
+                "transfer 5A2D.bundle --source none.csv --target none.csv --sensor 5CB6 --out .",
+                "compress 5A2D.bundle none.csv --out .",
+            )
+        ),
+        (
+            "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report /dev/full",
+            "/dev/full: expected a file name such as 5A2D.html, got a device; name a file",
+        ),
+        (
+            "fit january.csv --sensor 5A2D --out x.bundle --timezone Mars/Olympus",
+            "--timezone: expected a name such as Asia/Kolkata, got 'Mars/Olympus'",
+        ),
+        (
+            "transfer 5A2D.bundle --source january.csv --target march.csv --sensor 5CB6 --out x.bundle",
+            "march.csv: expected at least 50 windows in common with january.csv, got 0; "
+            "january.csv is from 2024-02-01T00:00:00Z to 2024-02-03T01:45:00Z, "
+            "march.csv is from 2024-02-06T05:00:00Z to 2024-02-08T06:45:00Z",
+        ),
+        (
+            "compress adapted.bundle january.csv",
+            "adapted.bundle: expected a bundle as fit makes it, got one with transfer or adapter",
+        ),
+        (
+            "compress 5A2D.bundle january.csv",
+            "january.csv: expected the recording that the bundle was fitted to (january.csv and 1 more: "
+            "320 windows from 2024-02-01T00:00:00Z to 2024-02-04T08:00:00Z), "
+            "got 160 windows from 2024-02-01T00:00:00Z to 2024-02-02T16:00:00Z; "
+            "give its files, --reference and --test-share as to fit",
+        ),
+        (
+            "compress 5A2D.bundle elsewhere.csv",
+            "elsewhere.csv: expected the recording that the bundle was fitted to (january.csv and 1 more: "
+            "320 windows from 2024-02-01T00:00:00Z to 2024-02-04T08:00:00Z), "
+            "got other values of op1 in them; give its files, --reference and --test-share as to fit",
+        ),
+        (
+            "compress bare.bundle january.csv",
+            "bundle of 5A2D: expected the hyperparameters it was fitted with; fit it again",
+        ),
+    ],
+)
+def test_a_failure_is_one_line(
+    inside: Path, capsys: pytest.CaptureFixture[str], line: str, expected: str
+) -> None:
+    """Exit 1, nothing on stdout, no traceback."""
+    windows = drawn(50)
+    still = export.Probe(windows.inputs[:0], windows.auxiliary[:0], windows.target[:0])
+    export.write(replace(linear(), adapter=(2.0, 0.0)), Path("adapted.bundle"), still)
+    export.write(linear(), Path("bare.bundle"), still)
+    assert main(shlex.split(line)) == 1
+    said = capsys.readouterr()
+    assert ("", f"model-export: {expected}\n") == (said.out, said.err)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "fit",
+        "fit january.csv --sensor 5A2D",
+        "fit january.csv --sensor 5A2D --out x --size none",
+        "fit january.csv --sensor 5A2D --out x --size 0",
+        "fit january.csv --sensor 5A2D --out x --kernel polynomial",
+        "fit january.csv --sensor 5A2D --out x --columns op1",
+        "fit january.csv --sensor 5A2D --out x --columns op1=a,op1=b",
+        "fit january.csv --sensor 5A2D --out x --columns op1=a,op2=a",
+        "compress 5A2D.bundle january.csv --sizes 1,two",
+        "calibrate january.csv",
+    ],
+)
+def test_a_wrong_command_line_is_usage(inside: Path, capsys: pytest.CaptureFixture[str], line: str) -> None:
+    """Exit 2, with a hint on stderr."""
+    assert main(shlex.split(line)) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err[:5]) == ("", "Usage") or "Usage" in said.out
+
+
+def test_debug_shows_where_it_came_from(inside: Path) -> None:
+    """Anywhere on the line."""
+    with pytest.raises(BadRecording):
+        main(["evaluate", "5A2D.bundle", "none.csv", "--debug"])
+
+
+def examples() -> list[str]:
+    """The example lines of every --help."""
+    helps = [command.callback.__doc__ or "" for command in app.registered_commands if command.callback]
+    joined = [re.sub(r"\\\n\s*", "", text) for text in helps]
+    return [
+        line.strip()
+        for text in joined
+        for line in text.splitlines()
+        if line.strip().startswith("model-export ")
+    ]
+
+
+def test_every_command_has_an_example() -> None:
+    """In its --help."""
+    assert {*COMMANDS, "simulate", "diagnose"} == {line.split()[1] for line in examples()}
+
+
+@pytest.mark.parametrize("line", [line for line in examples() if line.split()[1] in COMMANDS])
+def test_the_examples_run(inside: Path, capsys: pytest.CaptureFixture[str], line: str) -> None:
+    """As they stand, in a folder with such files."""
+    told, _ = run(line.removeprefix("model-export "), capsys)
+    assert told.get("sensor", "5A2D") in ("5A2D", "5CB6")
+
+
+@pytest.mark.parametrize(
+    "command", ["fit", "evaluate", "adapt", "transfer", "compress", "inspect", "diagnose"]
+)
+def test_help_does_not_speak_of_types(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of Python's, that is: a list[Path] tells a user nothing."""
+    assert main([command, "--help"]) == 0
+    assert not re.findall(r"<list.*?>|<Any>", capsys.readouterr().out)
+
+
+def test_it_is_a_program(inside: Path) -> None:
+    """python -m model_export; its --help does not wait for the trainer's libraries."""
+    program = [sys.executable, "-X", "importtime", "-m", "model_export", "--help"]
+    done = run_program(program, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3])
+    assert "Learn a sensor's calibration" in done.stdout
+    assert not re.search(r"\| +(pandas|optuna|sklearn|matplotlib|scipy)$", done.stderr, re.MULTILINE)
+
+
+def test_without_the_trainers_packages_it_is_one_line() -> None:
+    """A gateway has model-export but not typer, pandas and the like."""
+    program = (
+        "import sys; sys.modules['typer'] = None; from model_export.__main__ import main; sys.exit(main())"
+    )
+    done = run_program(
+        [sys.executable, "-c", program, "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[3],
+    )
+    expected = (
+        "model-export: expected the packages of the trainer, got no typer; "
+        "pip install -c constraints.txt -e '.[export]'\n"
+    )
+    assert (1, "", expected) == (done.returncode, done.stdout, done.stderr)
+
+
+def test_progress_is_not_drawn_where_nobody_looks(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log file gets words only."""
+    _, words = run("fit january.csv --sensor 5A2D --out new.bundle --trials 2", capsys)
+    assert words == ""
+
+
+def test_columns_can_be_mapped(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same data under other names give the same figures."""
+    base = "--sensor 5A2D --trials 2 --out new.bundle"
+    ours, _ = run(f"fit january.csv february.csv {base}", capsys)
+    theirs, _ = run(f"fit van.parquet {base} --columns op1=co_we,op2=co_ae", capsys)
+    assert ours["r2_test"] == pytest.approx(theirs["r2_test"], abs=1e-6)
+
+
+def test_one_channel_is_enough(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not every sensor has an auxiliary electrode."""
+    saved(pd.read_csv("january.csv").drop(columns="op2"), inside / "single.csv")
+    fitted, _ = run(
+        "fit single.csv --sensor 5A2D --trials 2 --out single.bundle --report single.html", capsys
+    )
+    judged, _ = run("evaluate single.bundle single.csv", capsys)
+    assert (fitted["channels"], judged["n"]) == (["op1", "warming_1h", "warming_4h"], 200)

@@ -1,0 +1,103 @@
+"""`simulate` as a user runs it: files or a van, JSON on stdout, a clean end on a signal."""
+
+import json
+import signal
+import subprocess
+import sys
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from edge_agent.core.errors import BadSettings
+from model_export.cli.simulate import command
+from tests.support.broker import Broker, client, wait_until
+from tests.support.processes import start
+
+app = typer.Typer()
+app.command()(command)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+def test_a_directory_gets_the_recordings_and_stdout_their_names(tmp_path: Path) -> None:
+    """Words and progress go to stderr, so stdout is JSON and nothing else."""
+    result = run(
+        str(tmp_path), "--sensors", "5A2D,D3EB", "--datasets", "B-W", "--swapped", "none", "--seed", "7"
+    )
+    assert result.exit_code == 0
+    written = ["5A2D_B-W.csv", "D3EB_B-W.csv", "truth/B-W.csv", "truth/network.json"]
+    assert json.loads(result.stdout) == {
+        "seed": 7,
+        "swapped": [],
+        "files": [str(tmp_path / name) for name in written],
+    }
+    assert all((tmp_path / name).stat().st_size for name in written)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "expected either a directory or --live"),
+        (["somewhere", "--live"], "expected either a directory or --live"),
+        (["--live", "--broker", "1883"], "expected HOST:PORT, got '1883'"),
+        (["--live", "--broker", "127.0.0.1:0"], "expected HOST:PORT, got '127.0.0.1:0'"),
+        (["--live", "--speed-up", "inf"], "Input should be less than or equal to 1000000"),
+        (["--live", "--outliers", "0.1"], "Invalid value for --outliers: expected only without --live"),
+        (["somewhere", "--speed-up", "9"], "Invalid value for --speed-up: expected only with --live"),
+        (["somewhere", "--sensors", "none"], "Invalid value for --sensors: expected at least one"),
+        (["somewhere", "--outliers", "0.9"], "Input should be less than or equal to 0.5"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(arguments: list[str], complaint: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert complaint in " ".join(result.stderr.replace("│", " ").split())
+
+
+def examples() -> list[str]:
+    """The example lines of --help."""
+    lines = (command.__doc__ or "").splitlines()
+    return [line.split("model-export simulate ")[1] for line in lines if "model-export simulate " in line]
+
+
+@pytest.mark.parametrize("line", examples())
+def test_the_examples_run(line: str, broker: Broker, tmp_path: Path) -> None:
+    """As they stand, but for the port of the broker; files are there, and every reading is acknowledged."""
+    words = line.replace("127.0.0.1:1883", f"{broker.host}:{broker.port}").split()
+    with chdir(tmp_path):
+        result = run(*words)
+    told = json.loads(result.stdout)
+    if "--live" in line:
+        assert told["acknowledged"] == told["sent"] == 75 * 6
+    else:
+        assert all((tmp_path / name).stat().st_size for name in told["files"])
+
+
+def test_an_unknown_sensor_is_a_deliberate_failure(tmp_path: Path) -> None:
+    """The command line's main turns it into one line."""
+    result = run(str(tmp_path), "--sensors", "5A2D,FFFF")
+    assert isinstance(result.exception, BadSettings)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_van_cleanly(broker: Broker, number: signal.Signals) -> None:
+    """Exit 0, everything sent is acknowledged, nothing on stderr."""
+    address = f"{broker.host}:{broker.port}"
+    arrived: list[object] = []
+    program = [sys.executable, "-m", "model_export", "simulate", "--live", "--broker", address]
+    with client(broker) as subscriber:
+        subscriber.on_message = lambda *_: arrived.append(None)
+        subscriber.subscribe("sensors/#")
+        van = start([*program, "--speed-up", "600"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_until(lambda: len(arrived) > 30 or van.poll() is not None)
+        van.send_signal(number)
+        stdout, stderr = van.communicate(timeout=20)
+    assert (van.returncode, stderr) == (0, b"")
+    summary = json.loads(stdout)
+    assert summary["acknowledged"] == summary["sent"] > 30

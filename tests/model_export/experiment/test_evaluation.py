@@ -1,0 +1,449 @@
+"""The evaluation as a whole: every case, an interrupted run that goes on, bad recordings set aside."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edge_agent.core.errors import BadSettings, RespireError
+from model_export.calibration import adapt, transfer
+from model_export.cli.console import say
+from model_export.cli.main import main
+from model_export.experiment.cases import kind, trimmed_r2
+from model_export.experiment.evaluation import Experiment, Settings, evaluate
+from model_export.experiment.ledger import Ledger, Task
+from model_export.experiment.methods import METHODS
+from model_export.recordings.catalogue import Place, collect
+from model_export.regression.metrics import r2
+from model_export.simulator.network import simulate
+from model_export.simulator.network_csv import write_network
+from tests.support.processes import run_program, start
+from tests.support.recordings import saved, tidy
+
+WEEK_MS = 7 * 24 * 3_600_000
+METHODS_USED = ("RR", "RESPIRE")
+SETTINGS = Settings(trials=4)
+ROOT = Path(__file__).parents[3]
+
+
+def run(data: Path, out: Path, methods: Sequence[str], settings: Settings, jobs: int = 1) -> Experiment:
+    return evaluate(collect(data), out, methods, settings, jobs=jobs, say=say)
+
+
+@pytest.fixture(scope="module")
+def colocation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two sensors at two sites in two seasons, side by side; each dataset's reference has its own zero."""
+    folder = tmp_path_factory.mktemp("colocation")
+    for number, dataset in enumerate(("T-W", "T-S", "C-W", "C-S")):
+        table = tidy(windows=120, seed=number, first_ms=WEEK_MS * (2800 + 4 * number))
+        table["reference"] += 0.3 * number
+        saved(table, folder / f"5A2D_{dataset}.csv")
+        saved(table.assign(op1=table["op1"] * 0.8 + 20.0), folder / f"5CB6_{dataset}.csv")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(colocation: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    out = tmp_path_factory.mktemp("out")
+    table = run(colocation, out, METHODS_USED, SETTINGS, jobs=2).table
+    pd.testing.assert_frame_equal(pd.read_parquet(out / "results.parquet"), table)
+    assert len(pd.read_csv(out / "results.csv")) == len(table)
+    return table
+
+
+def test_every_case_is_there_once(results: pd.DataFrame) -> None:
+    """8 train parts and 2 methods: itself, 4 datasets of the own sensor twice, 4 of the other four times."""
+    assert len(results) == 8 * 2 * (1 + 4 * 2 + 4 * 4)
+    counts = results.groupby(["kind", "scenario"]).size().unstack(fill_value=0)
+    assert counts.loc["train"].to_dict() == {"S1": 16, "S2": 0, "S3": 0, "S3a": 0, "S4": 0, "S5": 0}
+    for name in ("SS", "SX", "XS", "XX"):
+        assert counts.loc[name].tolist() == [16] * 6
+    assert not results.duplicated(
+        ["method", "sensor", "dataset", "target_sensor", "target_dataset", "kind", "scenario"]
+    ).any()
+    assert results["r2"].notna().all()
+
+
+def test_the_figures_are_those_of_the_parts_put_together_by_hand(
+    colocation: Path, results: pd.DataFrame
+) -> None:
+    """5A2D in T-W asked about 5CB6 in C-S, from the modules that the experiment is made of."""
+    members = {str(member.place): member for member in collect(colocation).members}
+    source, beside, target = members["5A2D_T-W"], members["5A2D_C-S"], members["5CB6_C-S"]
+    predict = METHODS["RR"](source.train, 4, 0).predict
+    matrix = transfer.learn(beside.train, target.train).matrix
+
+    def mapped(part: Any) -> Any:
+        return predict(transfer.apply(matrix, part.inputs), part.auxiliary)
+
+    gain, offset = adapt.learn(mapped(target.train), target.train.target)
+    expected = r2(target.test.target, gain * mapped(target.test) + offset)
+    case = results.query(
+        "method == 'RR' and sensor == '5A2D' and dataset == 'T-W' and target_sensor == '5CB6'"
+        " and target_dataset == 'C-S' and scenario == 'S5'"
+    )
+    assert case["kind"].tolist() == ["XX"]
+    assert case["r2"].tolist() == pytest.approx([expected], abs=1e-12)
+
+
+def test_the_adapter_undoes_a_shift_of_the_reference(results: pd.DataFrame) -> None:
+    """Each dataset's reference has its own zero here, so every transfer gains."""
+    moved = results[results["kind"].isin(["SX", "XS", "XX"]) & (results["method"] == "RESPIRE")]
+    medians = moved.groupby("scenario")["r2"].median()
+    assert medians["S2"] > medians["S1"] + 0.3
+    assert medians["S5"] > medians["S4"] + 0.3
+
+
+def test_a_transfer_map_makes_another_sensor_the_source(results: pd.DataFrame) -> None:
+    """The second sensor is a linear image of the first, so behind the map it is the first."""
+    same = results[(results["kind"] == "SS") & (results["method"] == "RR")]
+    own = same[same["scenario"] == "S1"].set_index(["sensor", "dataset"])["r2"]
+    behind = same[same["scenario"] == "S4"].set_index(["sensor", "dataset"])["r2"]
+    np.testing.assert_allclose(behind.sort_index(), own.sort_index(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("site", "season", "expected"), [("T", "W", "SS"), ("T", "S", "SX"), ("C", "W", "XS"), ("C", "S", "XX")]
+)
+def test_kinds_are_site_then_season(site: str, season: str, expected: str) -> None:
+    assert kind(Place("5A2D", "T", "W"), Place("5CB6", site, season)) == expected
+
+
+def test_leaving_out_the_worst_windows_undoes_what_outliers_cost() -> None:
+    """Without any left out it is R² itself."""
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=200)
+    estimate = reference + rng.normal(0, 0.1, 200)
+    estimate[:4] += 8.0
+    assert trimmed_r2(reference, estimate, 0.0) == pytest.approx(r2(reference, estimate))
+    assert r2(reference, estimate) < 0.0
+    assert trimmed_r2(reference, estimate, 0.05) > 0.95
+
+
+def test_results_do_not_depend_on_the_number_of_processes(
+    colocation: Path, results: pd.DataFrame, tmp_path: Path
+) -> None:
+    table = run(colocation, tmp_path / "out", METHODS_USED, SETTINGS, jobs=1).table
+    pd.testing.assert_frame_equal(table, results)
+
+
+def test_other_settings_and_other_data_are_noticed(colocation: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    run(data, tmp_path / "out", ["RR"], SETTINGS)
+    with pytest.raises(BadSettings, match=r"out: expected what it was begun with, trials = 4, got 5; name"):
+        run(data, tmp_path / "out", ["RR"], Settings(trials=5))
+    (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-S.csv").read_bytes())
+    with pytest.raises(BadSettings, match=r"data 5A2D_T-W = [0-9a-f]{16}, got [0-9a-f]{16}; name"):
+        run(data, tmp_path / "out", ["RR"], SETTINGS)
+
+
+@pytest.mark.parametrize("left", [b"", b"{}", b"[1]", b'{"rows": [{"r2"', b'{"rows": []}', b"[" * 100_000])
+def test_what_is_no_whole_fit_does_not_count(tmp_path: Path, left: bytes) -> None:
+    ledger, task = Ledger(tmp_path), Task("RR", Place("5A2D", "T", "W"))
+    assert (ledger.has(task), ledger.damaged(task)) == (False, False)
+    ledger.path(task).parent.mkdir(parents=True)
+    ledger.path(task).write_bytes(left)
+    assert (ledger.has(task), ledger.damaged(task)) == (False, True)
+
+
+def test_a_damaged_fit_is_named_and_fitted_again(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, path = tmp_path / "data", tmp_path / "out" / "fits" / "RR" / "5A2D_T-W.json"
+    data.mkdir()
+    (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"{}")
+    found = run(data, tmp_path / "out", ["RR"], SETTINGS)
+    assert (found.fitted, len(found.table)) == (1, 3)
+    expected = f"{path}: expected a whole fit, got a damaged one; it is fitted again\n"
+    assert capsys.readouterr().err == expected
+    assert run(data, tmp_path / "out", ["RR"], SETTINGS).fitted == 0
+
+
+def test_a_fit_that_fails_is_told_and_the_others_are_kept(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder stands where one fit should be written; the report does without it."""
+    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
+        (tmp_path / name).write_bytes((colocation / name).read_bytes())
+    path = tmp_path / "out" / "fits" / "RESPIRE" / "5A2D_T-W.json"
+    path.mkdir(parents=True)
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR,RESPIRE"]
+    assert main([*line, "--trials", "4"]) == 0
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert (told["recordings"], told["fitted"], told["methods"]) == (2, 3, ["RR", "RESPIRE"])
+    reason = f"{path}: could not be written: Is a directory"
+    assert told["skipped"] == [{"name": "RESPIRE on 5A2D_T-W", "reason": reason}]
+    assert f"skipped RESPIRE on 5A2D_T-W: {reason}" in said.err
+    assert "RESPIRE on 5A2D_T-W" in (tmp_path / "out" / "report.html").read_text()
+    assert len(pd.read_parquet(tmp_path / "out" / "results.parquet")) == 3 * 5
+
+
+def test_no_fit_at_all_is_an_error_that_says_why(colocation: Path, tmp_path: Path) -> None:
+    (tmp_path / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    (tmp_path / "out" / "fits" / "RR" / "5A2D_T-W.json").mkdir(parents=True)
+    with pytest.raises(RespireError, match=r"out: expected at least one fit, got none; .*Is a directory$"):
+        run(tmp_path, tmp_path / "out", ["RR"], SETTINGS)
+
+
+def test_a_killed_worker_is_told_with_the_fit_that_it_died_on(tmp_path: Path) -> None:
+    saved(tidy(windows=1500), tmp_path / "5A2D_T-W.csv")
+    saved(tidy(windows=500), tmp_path / "5A2D_T-S.csv")
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "MLP", "--jobs", "1"]
+    program = [sys.executable, "-m", "model_export", *line]
+    victim = start(program, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    _wait(lambda: _workers(victim.pid))
+    os.kill(_workers(victim.pid)[0], signal.SIGKILL)
+    said = victim.communicate()[1]
+    assert victim.returncode == 1
+    assert said.startswith(
+        "model-export: a process of the experiment was killed, while fitting MLP on 5A2D_T-W; what was fitted"
+    )
+
+
+def _workers(parent: int) -> list[int]:
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [int(one) for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
+
+
+@pytest.mark.parametrize("text", ["[1]", "", "{"])
+def test_a_damaged_beginning_is_one_line(colocation: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "experiment.json").write_text(text)
+    with pytest.raises(RespireError, match=r"experiment.json: expected settings and data as JSON, got neith"):
+        run(colocation, tmp_path, ["RR"], SETTINGS)
+
+
+def test_more_methods_may_be_added_to_a_run(colocation: Path, tmp_path: Path) -> None:
+    run(colocation, tmp_path / "out", ["RR"], SETTINGS, jobs=2)
+    more = run(colocation, tmp_path / "out", ["RR", "KNN"], SETTINGS, jobs=2)
+    assert (more.fitted, more.reused) == (8, 8)
+    assert set(more.table["method"]) == {"RR", "KNN"}
+
+
+def test_a_run_of_some_methods_keeps_the_results_of_the_others(
+    colocation: Path, results: pd.DataFrame, tmp_path: Path
+) -> None:
+    """Of those that are finished: one with a fit missing would take its cases from all others' boards."""
+    run(colocation, tmp_path, METHODS_USED, SETTINGS, jobs=2)
+    more = run(colocation, tmp_path, ["DT"], SETTINGS, jobs=2)
+    assert (more.methods, more.fitted, more.reused) == (("DT", "RR", "RESPIRE"), 8, 16)
+    others = more.table[more.table["method"] != "DT"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(others, results)
+    (tmp_path / "fits" / "DT" / "5A2D_T-W.json").unlink()
+    assert run(colocation, tmp_path, METHODS_USED, SETTINGS).methods == METHODS_USED
+
+
+def test_a_killed_run_goes_on_and_repeats_nothing(
+    colocation: Path, results: pd.DataFrame, tmp_path: Path
+) -> None:
+    """SIGKILL after some fits; what was kept is neither lost nor made again, and no worker lives on."""
+    out = tmp_path / "out"
+    line = ["experiment", str(colocation), "--out", str(out), "--methods", ",".join(METHODS_USED)]
+    program = [sys.executable, "-m", "model_export", *line, "--trials", "4", "--jobs", "1"]
+    victim = start(program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _wait(lambda: len(_fits(out)) >= 3)
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+    _wait(lambda: not _alive(victim.pid))
+    kept = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in _fits(out)}
+    assert 3 <= len(kept) < 16
+    resumed = run(colocation, out, METHODS_USED, SETTINGS, jobs=2)
+    assert (resumed.fitted, resumed.reused) == (16 - len(kept), len(kept))
+    assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in kept} == kept
+    pd.testing.assert_frame_equal(resumed.table, results)
+
+
+def test_the_first_interrupt_finishes_what_runs_and_the_second_ends_it(tmp_path: Path) -> None:
+    """Ctrl-C reaches every process of the terminal, workers that are still importing too."""
+    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
+        saved(tidy(windows=1500), tmp_path / name)
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "MLP", "--jobs", "2"]
+    program = [sys.executable, "-m", "model_export", *line]
+    with (tmp_path / "stderr").open("wb") as stderr:
+        victim = start(program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr)
+    children = Path(f"/proc/{victim.pid}/task/{victim.pid}/children")
+    _wait(lambda: len(children.read_text().split()) == 3)  # two workers, and what cleans up after them
+    _wait(lambda: _hears_interrupts(victim.pid))
+    os.killpg(victim.pid, signal.SIGINT)
+    _wait((tmp_path / "stderr").read_text)
+    os.killpg(victim.pid, signal.SIGINT)
+    assert victim.wait(10.0) == 130
+    _wait(lambda: not _alive(victim.pid))
+    said = (tmp_path / "stderr").read_text()
+    assert said == "stopping: the fits that are running are finished first; Ctrl-C again stops now\n"
+    assert _fits(tmp_path / "out") == []
+
+
+def _fits(out: Path) -> list[Path]:
+    return [path for path in out.glob("fits/*/*.json") if not path.name.startswith(".")]
+
+
+def _wait(condition: Any) -> None:
+    until = time.monotonic() + 120.0
+    while not condition():
+        assert time.monotonic() < until, "waited two minutes"
+        time.sleep(0.02)
+
+
+def _hears_interrupts(process: int) -> bool:
+    ignored = re.search(r"SigIgn:\s*(\w+)", Path(f"/proc/{process}/status").read_text())
+    assert ignored
+    return not int(ignored[1], 16) & 1 << signal.SIGINT - 1
+
+
+def _alive(group: int) -> bool:
+    """Whether any process of the group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_one_unreadable_recording_is_told_and_the_rest_is_run(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
+        (tmp_path / name).write_bytes((colocation / name).read_bytes())
+    (tmp_path / "5A2D_C-W.parquet").write_bytes(b"not Parquet")
+    out = str(tmp_path / "out")
+    assert main(["experiment", str(tmp_path), "--out", out, "--methods", "RR"]) == 0
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert (told["recordings"], told["fitted"]) == (2, 2)
+    assert [one["name"] for one in told["skipped"]] == ["5A2D_C-W"]
+    assert "skipped 5A2D_C-W: 5A2D_C-W.parquet: expected Parquet" in said.err
+
+
+def test_sensors_that_each_stood_once_have_a_report_without_tests(colocation: Path, tmp_path: Path) -> None:
+    """No sensor moved, so there is nothing to test methods on."""
+    for name in ("5A2D_T-W.csv", "5CB6_C-S.csv"):
+        (tmp_path / name).write_bytes((colocation / name).read_bytes())
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR,RESPIRE"]
+    assert main([*line, "--trials", "2"]) == 0
+    names = {path.stem for path in (tmp_path / "out" / "figures").iterdir()}
+    assert "wins-sensors" in names
+    assert not names & {"t-tests", "datasets-with-adapter", "series"}
+
+
+def test_corrected_data_need_not_be_those_that_were_run(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sensor that is in one of them only, a recording that cannot be read: told, and no more."""
+    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
+        (tmp_path / name).write_bytes((colocation / name).read_bytes())
+    (tmp_path / "corrected").mkdir()
+    for name in ("5092_T-W.csv", "5092_T-S.csv", "5A2D_T-W.csv", "5A2D_C-S.csv"):
+        (tmp_path / "corrected" / name).write_bytes((colocation / name.replace("5092", "5CB6")).read_bytes())
+    (tmp_path / "corrected" / "5A2D_C-W.csv").write_text("")
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR,RESPIRE"]
+    assert main([*line, "--trials", "2"]) == 0
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert (told["corrected"], [one["name"] for one in told["skipped"]]) == (True, ["corrected: 5A2D_C-W"])
+    assert "skipped corrected: 5A2D_C-W: 5A2D_C-W.csv: expected a header and rows" in said.err
+    assert "corrected: 5A2D_C-W" in Path(told["report"]).read_text()
+    names = {path.stem for path in (tmp_path / "out" / "figures").iterdir()}
+    assert "weights-before-after" in names, "of 5A2D_T-W"
+    assert "before-after" not in names, "no transfer was made in both"
+
+
+def test_corrected_data_of_which_none_can_be_used_are_told(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that were found by themselves; those that were asked for are an error before any work."""
+    (tmp_path / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    (tmp_path / "corrected").mkdir()
+    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR"]
+    assert main([*line, "--corrected", str(tmp_path / "corrected")]) == 1
+    assert not (tmp_path / "out").exists()
+    capsys.readouterr()
+    assert main(line) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["corrected"], [one["name"] for one in told["skipped"]]) == (
+        False,
+        ["corrected: all recordings"],
+    )
+
+
+def test_an_unknown_method_is_an_error_before_any_work(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["experiment", str(colocation), "--out", str(tmp_path / "out"), "--methods", "SVM"]
+    assert main(line) == 1
+    expected = "DT,GBDT,KNN,KRR,MLP,RR,RESPIRE-paper,RESPIRE"
+    assert capsys.readouterr().err == f"model-export: --methods: expected some of {expected}, got SVM\n"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """`experiment --quick` on a part of the simulated network, with 5092 put right in a folder apart."""
+    data, out = tmp_path_factory.mktemp("network"), tmp_path_factory.mktemp("quick")
+    places = {"sensors": ("5092", "5A2D"), "datasets": ("B-W", "B-S", "C-W", "C-S")}
+    list(write_network(simulate(1, **places), data))
+    list(write_network(simulate(1, swapped=(), **{**places, "sensors": ("5092",)}), data / "corrected"))
+    program = [sys.executable, "-m", "model_export", "experiment", str(data), "--out", str(out), "--quick"]
+    done = run_program(program, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "fitting: 100%" in done.stderr
+    return out, json.loads(done.stdout)
+
+
+def test_quick_runs_two_sensors_and_three_methods(quick: tuple[Path, dict[str, Any]]) -> None:
+    _, told = quick
+    assert (told["sensors"], told["methods"]) == (["5092", "5A2D"], ["KRR", "RR", "RESPIRE"])
+    assert (told["recordings"], told["fitted"], told["skipped"]) == (8, 24, [])
+    wins = told["wins"]["RESPIRE"]["with_adapter"]
+    assert all(counts["total"] == counts["SS"] + counts["transfer"] for counts in wins.values())
+    assert sum(counts["transfer"] for counts in wins.values()) >= 8 * 3, "every case has a winner"
+
+
+def test_the_takeaways_of_a_quick_run(quick: tuple[Path, dict[str, Any]]) -> None:
+    """With margins: transfers cost, the adapter wins it back, correcting the swap lifts every method."""
+    before, after = (pd.read_parquet(out / "results.parquet") for out in (quick[0], quick[0] / "corrected"))
+    sound = before[before["sensor"] == "5A2D"].pivot_table("r2", "kind", "scenario", aggfunc="median")
+    assert sound["S1"]["train"] > sound["S1"]["XX"] + 0.05
+    assert sound["S2"]["XX"] > sound["S1"]["XX"] + 0.05
+    moved = "sensor == '5092' and scenario == 'S2' and kind in ('SX', 'XS', 'XX')"
+    swapped, put_right = (table.query(moved).groupby("method")["r2"].median() for table in (before, after))
+    assert (put_right > swapped + 0.2).all()
+
+
+def test_the_page_needs_nothing_else(quick: tuple[Path, dict[str, Any]]) -> None:
+    """All pictures are inside; each is a PNG beside it too."""
+    out, told = quick
+    text = Path(told["report"]).read_text()
+    sources = re.findall(r'(?:src|href)="([^"]{0,30})', text)
+    assert sources
+    assert all(source.startswith("data:image/png;base64,") for source in sources)
+    names = {path.stem for path in (out / "figures").iterdir()}
+    assert names >= {
+        *("wins-home", "wins-with-adapter", "wins-without-adapter", "wins-sensors", "t-tests", "series"),
+        *("r2-with-adapter", "datasets-with-adapter", "robust-r2", "scenarios", "sensors", "weights"),
+        *("compression", "before-after", "weights-before-after"),
+    }
+    assert len(sources) == len(names)
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in (out / "figures").iterdir())
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main(["experiment", str(colocation), "--out", str(tmp_path / "file"), "--methods", "RR"]) == 1
+    expected = f"model-export: {tmp_path}/file/experiment.json: could not be written: File exists\n"
+    assert capsys.readouterr().err == expected

@@ -1,0 +1,347 @@
+"""The agent as a real process at a real broker: what goes in, what comes out, and what it refuses."""
+
+import json
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from paho.mqtt.client import Client, MQTTMessageInfo
+
+from edge_agent.cli import main
+from edge_agent.core import bundle
+from edge_agent.core.errors import JournalUnavailable
+from edge_agent.core.messages import Estimate, Reading, decode_estimate, encode_estimate
+from edge_agent.core.pipeline import Pipeline
+from edge_agent.core.windows import Windows
+from edge_agent.journal import newest_health
+from edge_agent.shelf import Shelf
+from tests.conftest import make_model, make_warming_model
+from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.processes import run_program
+
+SENSORS = ("1FEA", "5092", "5A2D", "5CB6", "B5FF", "D3EB")
+START_MS = 1_706_778_000_000  # a multiple of 900 s
+QUICK = "[windows]\ngrace_s = 1.0\npatience_s = 5.0\n[health]\ninterval_s = 0.2\n"
+
+
+def readings(minutes: int = 120, sensors: tuple[str, ...] = SENSORS, seed: int = 1) -> list[Reading]:
+    """A van's stream in order of time, each channel with its own wobble."""
+    chance = random.Random(seed)
+    return [
+        Reading(
+            sensor, channel, START_MS + minute * 60_000 + chance.randrange(50_000), chance.gauss(level, 1.5)
+        )
+        for minute in range(minutes)
+        for sensor in sensors
+        for channel, level in (("op1", 231.0), ("op2", 206.0), ("temperature", 24.0))
+    ]
+
+
+def publish(publisher: Client, stream: list[Reading]) -> None:
+    """Every reading as a message of its own, acknowledged by the broker before this returns."""
+    for each in [send(publisher, reading) for reading in stream]:
+        each.wait_for_publish(30)
+
+
+def send(publisher: Client, reading: Reading) -> MQTTMessageInfo:
+    """One reading, on its way."""
+    payload = json.dumps({"value": reading.value, "at": reading.at_ms})
+    return publisher.publish(f"sensors/{reading.sensor}/{reading.channel}", payload, qos=1)
+
+
+def replayed(stream: list[Reading], bundles: Path) -> dict[tuple[str, int], bytes]:
+    """What `edge-agent replay` makes of the same readings: (sensor, start) -> the estimate's bytes."""
+    estimates = {}
+    for sensor in {r.sensor for r in stream}:
+        windows = Windows(grace_ms=1_000)
+        pipeline = Pipeline(windows, Shelf(bundles).models, agent="van-1")
+        for estimate in pipeline.replay(r for r in stream if r.sensor == sensor):
+            estimates[sensor, estimate.start_ms] = encode_estimate(estimate)
+    return estimates
+
+
+class Collector:
+    """A consumer with a kept session: every estimate it was sent, in order of arrival."""
+
+    def __init__(self, consumer: Client, topic: str = "calibrated/+/co") -> None:
+        self.estimates: list[Estimate] = []
+        self.payloads: dict[tuple[str, int], set[bytes]] = {}
+        consumer.on_message = self._on_message
+        consumer.subscribe(topic, qos=1)
+
+    def _on_message(self, _client: Client, _data: object, message: object) -> None:
+        payload: bytes = message.payload  # type: ignore[attr-defined]
+        estimate = decode_estimate(payload)
+        self.estimates.append(estimate)
+        self.payloads.setdefault((estimate.sensor, estimate.start_ms), set()).add(payload)
+
+    def once(self) -> dict[tuple[str, int], bytes]:
+        """Each estimate once; a repeated one must be the same to the last bit."""
+        assert all(len(versions) == 1 for versions in self.payloads.values())
+        return {key: next(iter(versions)) for key, versions in self.payloads.items()}
+
+
+@pytest.fixture
+def bundles(tmp_path: Path) -> Path:
+    directory = tmp_path / "bundles"
+    directory.mkdir()
+    for seed, sensor in enumerate(SENSORS):
+        make = make_warming_model if seed % 2 else make_model
+        (directory / f"{sensor}.bundle").write_bytes(bundle.encode(make(sensor, seed=seed)))
+    return directory
+
+
+@pytest.fixture
+def agent(tmp_path: Path, broker: Broker, bundles: Path) -> Iterator[AgentProcess]:
+    process = AgentProcess(tmp_path / "agent", broker.port, bundles, QUICK).start()
+    process.wait_for("broker.connected")
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def publisher(broker: Broker) -> Iterator[Client]:
+    with client(broker) as made:
+        yield made
+
+
+@pytest.fixture
+def collector(broker: Broker) -> Iterator[Collector]:
+    with client(broker) as made:
+        yield Collector(made)
+
+
+def test_two_hours_of_six_sensors_equal_replay_to_the_last_bit(
+    agent: AgentProcess, publisher: Client, collector: Collector, bundles: Path
+) -> None:
+    """Published at speed: exactly 8 windows for each sensor, the same bytes that replay prints."""
+    stream = readings()
+    publish(publisher, stream)
+    wait_until(lambda: len(collector.payloads) >= 48, what="48 windows")
+    assert collector.once() == replayed(stream, bundles)
+    assert len(collector.estimates) == 48
+    assert {e.reasons for e in collector.estimates} <= {(), ("past_unknown",)}
+
+
+def retained(broker: Broker, topic: str) -> bytes:
+    """What a newcomer is given at once."""
+    got: dict[str, bytes] = {}
+    with client(broker) as newcomer:
+        newcomer.on_message = lambda *message: got.setdefault(message[2].topic, message[2].payload)
+        newcomer.subscribe(topic, qos=1)
+        wait_until(lambda: topic in got, what=topic)  # amqtt sometimes adds messages of other topics
+    return got[topic]
+
+
+def health(broker: Broker) -> dict[str, object]:
+    return dict(json.loads(retained(broker, "agents/van-1/health")))
+
+
+def test_a_newcomer_finds_status_health_cards_and_the_newest_estimate(
+    agent: AgentProcess, broker: Broker, publisher: Client, collector: Collector
+) -> None:
+    publish(publisher, readings(minutes=31, sensors=("5A2D",)))
+    wait_until(lambda: len(collector.payloads) >= 2)
+    newest = max(collector.estimates, key=lambda e: e.start_ms)
+    wait_until(lambda: decode_estimate(retained(broker, "calibrated/5A2D/co/latest")).seq == newest.seq)
+    assert retained(broker, "agents/van-1/status") == b"online"
+    card = json.loads(retained(broker, "calibrated/5A2D/model"))
+    assert card["id"] == newest.model
+    assert len(card["curves"]["temperature"]) == len(card["curves"]["op1"])
+    told = health(broker)
+    assert (told["agent"], told["clock"], told["outbox"]["dropped"]) == ("van-1", "synchronised", 0)  # type: ignore[index]
+    wait_until(lambda: health(broker)["readings"]["accepted"] == 93)  # type: ignore[index]
+
+
+def test_history_is_answered_on_request(
+    agent: AgentProcess, broker: Broker, publisher: Client, collector: Collector
+) -> None:
+    publish(publisher, readings(minutes=76, sensors=("5A2D",)))
+    wait_until(lambda: len(collector.payloads) >= 5)
+    answers: list[dict[str, object]] = []
+    with client(broker) as page:
+        page.on_message = lambda *message: answers.append(json.loads(message[2].payload))
+        page.subscribe("agents/van-1/response/+", qos=1)
+        for request in (
+            b'{"id": "a", "sensor": "5A2D", "last": 3}',
+            b'{"id": "b", "sensor": "none", "last": 3}',
+            b'{"id": "c", "sensor": "5A2D", "last": 0}',
+            b'{"id": "not/one", "sensor": "5A2D"}',
+            b"[" * 900,
+        ):
+            page.publish("agents/van-1/request", request, qos=1)
+        wait_until(lambda: len(answers) >= 5)
+    mine = [answer for answer in answers if answer["id"] == "a"]
+    assert [(answer["index"], answer["of"]) for answer in mine] == [(0, 3), (1, 3), (2, 3)]
+    assert [answer["estimate"]["seq"] for answer in mine] == [3, 4, 5]  # type: ignore[index]
+    assert {"id": "b", "index": 0, "of": 0, "estimate": None} in answers
+    assert {"id": "c", "error": "expected a sensor and last from 1 to 1000"} in answers
+    assert len(answers) == 5
+
+
+def test_a_sensor_without_a_bundle_still_produces_windows(
+    agent: AgentProcess, publisher: Client, collector: Collector
+) -> None:
+    publish(publisher, readings(minutes=16, sensors=("NEW1",)))
+    wait_until(lambda: len(collector.estimates) >= 2)
+    assert [(e.sensor, e.value, e.reasons[0]) for e in collector.estimates] == [
+        ("NEW1", None, "no_model")
+    ] * 2
+
+
+def test_a_changed_bundle_is_taken_and_a_bad_one_refused(
+    agent: AgentProcess, publisher: Client, collector: Collector, bundles: Path
+) -> None:
+    publish(publisher, readings(minutes=16, sensors=("5A2D",)))
+    wait_until(lambda: len(collector.estimates) >= 2)
+    before = collector.estimates[-1].model
+
+    (bundles / "5A2D.bundle").write_bytes(b"cut short")
+    agent.hang_up()
+    agent.wait_for("bundle.refused")
+    (bundles / "5A2D.bundle").write_bytes(bundle.encode(make_model("5A2D", seed=99)))
+    agent.wait_for("bundle.loaded")
+
+    later = [r._replace(at_ms=r.at_ms + 3_600_000) for r in readings(minutes=16, sensors=("5A2D",))]
+    publish(publisher, later)
+    wait_until(lambda: len(collector.estimates) >= 4)
+    assert collector.estimates[-1].model not in (before, None)
+
+
+def test_sensors_beyond_the_limit_are_refused_and_counted(
+    tmp_path: Path, broker: Broker, bundles: Path, publisher: Client
+) -> None:
+    limits = QUICK + "[limits]\nmax_sensors = 3\n"
+    process = AgentProcess(tmp_path / "small", broker.port, bundles, limits).start()
+    process.wait_for("broker.connected")
+    publish(publisher, [Reading(f"X{n}", "op1", START_MS, 1.0) for n in range(10)])
+    publish(publisher, [Reading("5A2D", "op1", START_MS, 1.0)])
+    wait_until(lambda: health(broker)["readings"] == {
+        "accepted": 4, "duplicate": 0, "late": 0, "future": 0, "excess": 0, "rejected": 0, "refused": 7,
+        "unstampable": 0,
+    }, what="7 refused")  # fmt: skip
+    process.stop()
+
+
+def test_a_crowded_inbox_makes_the_network_wait_and_never_stops_it(
+    tmp_path: Path, broker: Broker, bundles: Path, publisher: Client, collector: Collector
+) -> None:
+    """Room for three messages between network and loop, while estimates go out on the same connection."""
+    tight = QUICK + "[limits]\nmax_pending = 3\n"
+    process = AgentProcess(tmp_path / "tight", broker.port, bundles, tight).start()
+    process.wait_for("broker.connected")
+    stream = readings()
+    publish(publisher, stream)
+    wait_until(lambda: len(collector.payloads) >= 48, 60, "48 windows")
+    process.stop()
+    assert collector.once() == replayed(stream, bundles)
+
+
+def test_hostile_messages_are_counted_and_harm_nothing(
+    agent: AgentProcess, broker: Broker, publisher: Client, collector: Collector, bundles: Path
+) -> None:
+    """10 000 fuzzed payloads and topics among good readings: windows right, each rejection counted."""
+    chance = random.Random(3)
+    stream = readings(minutes=45)
+    hostile = [_hostile(chance) for _ in range(10_000)]
+    share = len(hostile) // len(stream) + 1
+    for place, reading in enumerate(stream):
+        for topic, payload in hostile[place * share : (place + 1) * share]:
+            publisher.publish(topic, payload, qos=1)
+        send(publisher, reading)
+    wait_until(lambda: len(collector.payloads) >= 18, 60)
+    assert collector.once() == replayed(stream, bundles)
+    wait_until(lambda: health(broker)["readings"]["rejected"] == len(hostile), 60, "every rejection counted")  # type: ignore[index]
+    assert agent.process
+    assert agent.process.poll() is None
+
+
+def _hostile(chance: random.Random) -> tuple[str, bytes]:
+    topic = chance.choice(["sensors/5A2D/op1", "sensors/5A2D", "sensors/5A2D/pressure", "sensors/\u202e/op1"])
+    payload = chance.choice(
+        [
+            b"",
+            b"nan",
+            b"[" * 1_000,
+            b"\x81" * 100,
+            chance.randbytes(chance.randrange(1, 40)),
+            b"{" * 50,
+            b"x" * 20_000,
+        ]
+    )
+    return topic, payload if topic.startswith("sensors/5A2D") and payload[
+        :1
+    ] not in b"0123456789+- " else b"nan"
+
+
+def test_status_prints_the_newest_health(agent: AgentProcess, publisher: Client) -> None:
+    publish(publisher, readings(minutes=1))
+    agent.wait_for("broker.connected")
+    wait_until(lambda: _accepted(agent) == 18, what="health in the journal")
+    assert json.loads(newest_health(agent.state))["agent"] == "van-1"
+
+
+def test_status_asks_the_broker(
+    agent: AgentProcess, broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For those who may not read the journal, or are elsewhere; a broker without an answer is one line."""
+    agent.wait_for("broker.connected")
+    wait_until(lambda: health(broker))
+    ask = ["status", "--broker", "--config", str(agent.config)]
+    assert main(ask) == 0
+    assert json.loads(capsys.readouterr().out)["agent"] == "van-1"
+    agent.stop()
+    with client(broker) as passer_by:
+        passer_by.publish("agents/van-1/health", b"", qos=1, retain=True).wait_for_publish(5)
+    assert main(ask) == 1
+    where = f"127.0.0.1:{broker.port}"
+    words = (
+        f"edge-agent: {where}: nothing is retained at agents/van-1/health; expected an agent's word there\n"
+    )
+    assert capsys.readouterr().err == words
+
+
+def test_status_asks_after_an_agent_that_says_nothing_any_more(
+    agent: AgentProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wait_until(lambda: (agent.state / "journal.db").exists() and main(["status", *_config(agent)]) == 0)
+    agent.kill()
+    capsys.readouterr()
+    wait_until(lambda: main(["status", *_config(agent)]) == 0 and capsys.readouterr().err)
+    main(["status", *_config(agent)])
+    assert capsys.readouterr().err == "status: this was said 0 minutes ago; is the agent running?\n"
+
+
+def test_a_second_agent_on_one_state_is_refused(agent: AgentProcess) -> None:
+    """It would count what the first has counted; the first does not notice."""
+    agent.wait_for("broker.connected")
+    assert agent.process
+    command = [sys.executable, "-m", "edge_agent", "run", *_config(agent)]
+    second = run_program(command, capture_output=True, text=True, timeout=30)
+    other = f"expected no other agent here, got process {agent.process.pid}"
+    words = f"edge-agent: {agent.state}: {other}; stop it, or set another state and agent\n"
+    assert (second.returncode, second.stderr) == (78, words)
+    assert agent.stop() == 0
+
+
+def _config(agent: AgentProcess) -> list[str]:
+    return ["--config", str(agent.config)]
+
+
+def _accepted(agent: AgentProcess) -> int:
+    try:
+        return int(json.loads(newest_health(agent.state))["readings"]["accepted"])
+    except JournalUnavailable:
+        return 0
+
+
+def test_sigterm_ends_it_soon_without_closing_windows(
+    agent: AgentProcess, broker: Broker, publisher: Client, collector: Collector
+) -> None:
+    publish(publisher, readings(minutes=5))
+    wait_until(lambda: health(broker)["readings"]["accepted"] == 90)  # type: ignore[index]
+    assert agent.stop() == 0
+    assert retained(broker, "agents/van-1/status") == b"offline"
+    assert collector.estimates == []

@@ -1,0 +1,113 @@
+"""Bounds and second chances: nothing a sensor, a clock or an old session does lasts for ever."""
+
+import json
+from contextlib import closing, suppress
+from pathlib import Path
+
+from paho.mqtt.client import Client
+
+from edge_agent.core.messages import Reading
+from edge_agent.core.windows import Outcome, Windows
+from edge_agent.journal import Change, Journal
+from tests.edge_agent.test_journal import estimate
+from tests.edge_agent.test_timekeeper import HandClock
+from tests.support.broker import AgentProcess, Broker, Mosquitto, client, wait_until
+from tests.system.test_agent import QUICK, START_MS, bundles, health, publish, readings
+from tests.system.test_agent_clock import HOUR_MS, Driven, booted, van
+from tests.system.test_faults import CALM, tiny_disk
+
+__all__ = ["bundles", "tiny_disk", "van"]
+
+
+def test_a_disk_that_is_full_at_the_start_is_tried_again(
+    tmp_path: Path, tiny_disk: Path, broker: Broker, bundles: Path
+) -> None:
+    """Exit 78 is for settings; systemd never tries again after it, although somebody may make room."""
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM)
+    agent.state.symlink_to(tiny_disk)
+    agent.start()
+    agent.wait_for("broker.connected")
+    with client(broker) as publisher:
+        publish(publisher, readings(minutes=1))
+    agent.stop()
+    with suppress(OSError):
+        (tiny_disk / "filler").write_bytes(b"0" * 5_000_000)
+    agent.start()
+    wait_until(
+        lambda: agent.process and (agent.process.poll() is not None or agent.events("agent.started") > 1)
+    )
+    assert agent.process
+    assert agent.process.poll() != 78
+    agent.stop()
+
+
+def test_a_silent_sensor_does_not_keep_its_window_open_until_the_clock_is_right(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """In a van without NTP that is for ever; its batches stay, and at max_mb waiting estimates go."""
+    driven = Driven(tmp_path, broker, booted(), van)
+    driven.say("op1", {"value": 231.4, "at": START_MS})
+    for _ in range(10):
+        driven.clock.pass_ms(HOUR_MS)
+        driven.turn(2)
+    estimates = driven.estimates(0)
+    driven.stop()
+    assert [estimate.start_ms for estimate in estimates] == [START_MS]
+
+
+def test_readings_that_are_refused_use_up_no_memory(tmp_path: Path, broker: Broker, bundles: Path) -> None:
+    """Readings from the future (and, before synchronisation, unstamped ones) go round max_sensors."""
+    limits = QUICK + "[limits]\nmax_sensors = 3\n"
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, limits).start()
+    agent.wait_for("broker.connected")
+    with client(broker) as publisher:
+        publish(publisher, [Reading(f"X{n}", "op1", 4_000_000_000_000, 1.0) for n in range(300)])
+    wait_until(lambda: health(broker)["readings"]["future"] + health(broker)["readings"]["refused"] == 300)  # type: ignore[index]
+    sensors = health(broker)["sensors"]
+    agent.stop()
+    assert len(sensors) <= 3 + 6  # type: ignore[arg-type]
+
+
+def test_a_journal_that_has_grown_too_large_is_cut_within_seconds(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """A flood of windows writes megabytes a minute; looking every ten minutes would be too late."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van, max_mb=1)
+    with closing(Journal(driven.state / "journal.db", 900_000, "process-crash")) as flood:
+        flood.commit(Change(estimates=[estimate(window=n) for n in range(5_000)]), now_ms=0)
+        assert flood.size_bytes() > 1_000_000
+        driven.clock.pass_ms(2_000)
+        driven.turn(2)
+        assert flood.size_bytes() <= 1_000_000
+    driven.stop()
+
+
+def test_one_reading_from_2096_does_not_silence_a_sensor_for_ever() -> None:
+    """Accepted while the clock could not judge, it makes every later reading late; also after a restart."""
+    windows = Windows()
+    windows.add(Reading("5A2D", "op1", 4_000_000_000_000, 1.0), now_ms=START_MS, synchronised=False)
+    assert windows.add(Reading("5A2D", "op1", START_MS, 1.0), now_ms=START_MS) is Outcome.ACCEPTED
+
+
+def test_what_an_old_session_of_the_uplink_delivers_is_acknowledged_there(
+    tmp_path: Path, broker: Broker, bundles: Path
+) -> None:
+    """A broker that was [broker] before it became [uplink] still has the subscription to readings."""
+    uplink = Mosquitto(tmp_path / "uplink")
+    with client(uplink, "edge-agent-van-1", keep=True) as before:
+        done: list[object] = []
+        before.on_subscribe = lambda *told: done.append(told)
+        before.subscribe("sensors/+/+", qos=1)
+        wait_until(lambda: done)
+    extra = CALM + f"[uplink]\nport = {uplink.port}\n"
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, extra).start()
+    agent.wait_for("broker.connected", 2)
+    answers: list[object] = []
+    with client(uplink) as city:
+        city.on_message = lambda *message: answers.append(json.loads(message[2].payload))
+        city.subscribe("agents/van-1/response/+", qos=1)
+        publish(city, readings(minutes=2))
+        city.publish("agents/van-1/request", b'{"id": "a", "sensor": "5A2D"}', qos=1)
+        wait_until(lambda: answers, 10, "an answer")
+    agent.stop()
+    uplink.stop()

@@ -1,0 +1,230 @@
+"""The demo as a newcomer runs it: real commands, a real broker, a real agent, a real Chromium."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from itertools import islice
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from edge_agent.core.messages import Estimate, Reading, parse_time
+from edge_agent.core.pipeline import Pipeline
+from edge_agent.core.windows import Windows
+from edge_agent.shelf import Shelf
+from model_export.simulator.van import drive
+from tests.support.broker import Broker, client, wait_until
+from tests.support.browser import Chromium, Page
+from tests.support.needs import require
+from tests.support.processes import start
+from tests.system.test_agent import Collector
+
+ROOT = Path(__file__).parents[2]
+SOUND = ("1FEA", "5A2D", "5CB6", "B5FF")
+SENSORS = (*SOUND, "5092", "D3EB")
+WINDOWS = 20
+KEEPALIVE_S = 5.0
+
+
+class Demo:
+    """`make demo`, running; `told` is the line it prints for programs."""
+
+    def __init__(self, seconds: int | None = None) -> None:
+        limit = [f"SECONDS={seconds}"] if seconds else []
+        self._words = tempfile.TemporaryFile("w+")  # noqa: SIM115 - `close` closes it
+        command = ["make", "--no-print-directory", "demo", *limit]
+        self.process = start(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, stderr=self._words)
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert line, self.said()
+        self.told: dict[str, str] = json.loads(line)
+
+    @property
+    def broker(self) -> Broker:
+        host, _, port = self.told["mqtt"].partition(":")
+        return Broker(host, int(port))
+
+    @property
+    def place(self) -> Path:
+        return Path(self.told["truth"]).parent
+
+    def said(self) -> str:
+        """What a newcomer has read on the terminal."""
+        return os.pread(self._words.fileno(), 1 << 16, 0).decode()
+
+    def interrupt(self) -> None:
+        """Ctrl-C, as a terminal sends it: to make and to the demo alike."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.interrupt()
+        self.process.wait(30)
+        assert self.process.stdout
+        self.process.stdout.close()
+        self._words.close()
+
+
+def processes_of(place: Path) -> dict[int, str]:
+    """Command lines that name the demo's folder, by process."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found[int(entry.parent.name)] = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    return {process: line for process, line in found.items() if str(place) in line}
+
+
+def truth(file: Path) -> dict[int, float]:
+    """The true CO of every window that is complete: start -> mean."""
+    minutes: dict[int, list[float]] = {}
+    with file.open() as lines:
+        for row in csv.DictReader(lines):
+            minutes.setdefault(parse_time(row["timestamp"]) // 900_000 * 900_000, []).append(float(row["co"]))
+    return {start: fmean(values) for start, values in minutes.items() if len(values) == 15}
+
+
+def r2(estimates: list[Estimate], true: dict[int, float]) -> float:
+    pairs = [(e.value, true[e.start_ms]) for e in estimates if e.value is not None and e.start_ms in true]
+    mean = fmean(wanted for _, wanted in pairs)
+    return 1 - sum((v - w) ** 2 for v, w in pairs) / sum((w - mean) ** 2 for _, w in pairs)
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[Demo]:
+    with closing(Demo()) as running:
+        yield running
+
+
+def test_the_demo_streams_sound_calibrated_co(demo: Demo) -> None:
+    """Six sensors, twenty windows each, and close to the simulator's truth.
+
+    The van breaks nothing on purpose, so every window is of quality 1 when the temperatures of a few hours
+    are known. That holds for the two whose pairs are swapped as well: they were calibrated as they are, and
+    no agent can know what they should have measured.
+    """
+    with client(demo.broker) as consumer:
+        collector = Collector(consumer)
+        wait_until(lambda: len(collector.payloads) >= len(SENSORS) * (WINDOWS + 4), 90, "the demo's windows")
+    true = truth(Path(demo.told["truth"]))
+    by_sensor = {sensor: [e for e in collector.estimates if e.sensor == sensor] for sensor in SENSORS}
+    assert all(len(estimates) >= WINDOWS for estimates in by_sensor.values())
+    assert flagged(collector.estimates) == []
+    assert {
+        sensor: round(r2(by_sensor[sensor], true), 3) for sensor in SOUND if r2(by_sensor[sensor], true) < 0.9
+    } == {}
+
+
+@pytest.mark.parametrize("hour", range(1, 24, 3))
+def test_whatever_the_hour_it_sets_out_at_nothing_is_flagged(demo: Demo, hour: int) -> None:
+    """The demo's own bundles, offline, for two days: the air is always air that the sensors have seen."""
+    pipeline = Pipeline(Windows(), Shelf(demo.place / "bundles").models)
+    for minute in islice(drive(1, hour * 3_600_000), 2 * 1_440):
+        for sensor, channels in minute.readings.items():
+            for channel, value in channels.items():
+                pipeline.add(Reading(sensor, channel, minute.at_ms, value), minute.at_ms)
+    estimates = [pipeline.estimate(window) for window in pipeline.windows.close_all()]
+    assert len(estimates) == len(SENSORS) * 2 * 96
+    assert flagged(estimates) == []
+
+
+def flagged(estimates: list[Estimate]) -> list[tuple[str, int, tuple[str, ...]]]:
+    """What is not of quality 1, but for a sensor's first three hours, before which nothing is known."""
+    first_ms: dict[str, int] = {}
+    for each in sorted(estimates, key=lambda each: each.start_ms):
+        first_ms.setdefault(each.sensor, each.start_ms)
+    return [
+        (each.sensor, each.start_ms, each.reasons)
+        for each in estimates
+        if each.quality != 1
+        and not (each.reasons == ("past_unknown",) and each.start_ms - first_ms[each.sensor] < 3 * 3_600_000)
+    ]
+
+
+@pytest.fixture(scope="module")
+def page(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """The running demo's page in a real browser."""
+    require("npm", "chromium")
+    with Chromium(tmp_path_factory.mktemp("profile")) as chromium:
+        yield chromium.open(demo.told["dashboard"], width=1280, height=860)
+
+
+def test_the_dashboard_shows_the_running_demo(page: Page, tmp_path: Path) -> None:
+    """Six fine sensors with values; README's picture is one of these (DASHBOARD_PICTURE=FILE)."""
+    page.wait_for_text("All 6 sensors are fine.", "h1", 30)
+    for sensor in SENSORS:
+        page.wait_for_text("ppm", f'[data-sensor="{sensor}"]')
+    page.wait_for_text("Online", '[data-agent="van-1"]')
+    picture = Path(os.environ.get("DASHBOARD_PICTURE", tmp_path / "overview.png"))
+    page.screenshot(picture)
+    assert page.complaints() == []
+    assert picture.stat().st_size > 10_000
+
+
+def test_a_broken_sensor_is_flagged_until_it_is_mended(demo: Demo, page: Page) -> None:
+    """A loose electrode beside five sound ones: the page names the sensor, says why, and forgives."""
+    loose = '[data-sensor="5CB6"]'
+    with client(demo.broker) as saboteur:
+        saboteur.on_message = lambda *message: saboteur.publish(
+            "sensors/5CB6/op1", rattled(message[2].payload)
+        )
+        saboteur.subscribe("sensors/5CB6")
+        page.wait_for_text("1 of 6 sensors needs attention.", "h1")
+        page.wait_for_text("OP1 is outside the range the model was trained on", ".troubles")
+        page.wait_for_text("Fail", loose)
+    page.wait_for_text("All 6 sensors are fine.", "h1")
+    page.wait_for_text("Good", loose)
+    assert page.complaints() == []
+
+
+def rattled(payload: bytes) -> str:
+    """A second reading in the same minute, as a loose contact gives."""
+    return json.dumps({"at": parse_time(json.loads(payload)["at"]) + 30_000, "value": 5_000.0})
+
+
+def test_two_demos_do_not_disturb_each_other_and_ctrl_c_leaves_nothing(demo: Demo) -> None:
+    """A second demo has its own ports and folder; Ctrl-C ends it whole while the first goes on."""
+    with closing(Demo()) as second:
+        assert second.place != demo.place
+        place = second.place
+        with client(second.broker) as consumer:
+            collector = Collector(consumer)
+            wait_until(lambda: collector.payloads, 60, "a window of the second demo")
+    assert not place.exists()
+    wait_until(lambda: processes_of(place) == {}, what="every process of the second demo gone")
+    assert demo.process.poll() is None
+    assert demo.place.exists()
+
+
+@pytest.mark.parametrize("after_s", [0.3, 3.0])
+def test_ctrl_c_while_it_prepares_leaves_nothing(after_s: float) -> None:
+    before = set((ROOT / "tmp").glob("demo-*"))
+    process = start(["make", "demo"], cwd=ROOT, stdout=subprocess.DEVNULL)
+    time.sleep(after_s)  # a moment in the middle of simulating or fitting
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(30)
+    wait_until(lambda: set((ROOT / "tmp").glob("demo-*")) <= before, 10, "the demo's folder gone")
+
+
+def test_a_killed_agent_shows_as_offline(demo: Demo, page: Page) -> None:
+    """Within its keep-alive, by its last will; the last but one here, for the demo has no agent any more."""
+    (agent,) = [pid for pid, line in processes_of(demo.place).items() if "edge-agent run" in line]
+    os.kill(agent, signal.SIGKILL)
+    page.wait_for_text("van-1 is offline.", "h1", KEEPALIVE_S)
+    page.wait_for_text("Offline", '[data-sensor="5A2D"]')
+    assert page.complaints() == []
+    wait_until(lambda: "the agent ended with -9; its sensors are offline now" in demo.said())
+
+
+def test_a_demo_without_a_broker_ends_and_says_so(demo: Demo) -> None:
+    """Really the last: the demo is over."""
+    (broker,) = [pid for pid, line in processes_of(demo.place).items() if "broker.conf" in line]
+    os.kill(broker, signal.SIGKILL)
+    assert demo.process.wait(30) != 0
+    assert "demo: the broker ended with -9" in demo.said()

@@ -1,0 +1,368 @@
+"""Real faults: kill -9, brokers that go, connections that are cut, disks that fill, clocks that step."""
+
+import json
+import random
+import socket
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from edge_agent.core.messages import Reading
+from tests.support.broker import AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
+from tests.support.needs import require
+from tests.support.processes import run_program
+from tests.system.test_agent import (
+    SENSORS,
+    START_MS,
+    Collector,
+    bundles,
+    health,
+    publish,
+    readings,
+    replayed,
+    retained,
+    send,
+)
+
+__all__ = ["bundles"]
+
+CALM = "[windows]\ngrace_s = 1.0\npatience_s = 60.0\n[health]\ninterval_s = 0.2\n"
+
+
+def with_closers(stream: list[Reading]) -> list[Reading]:
+    """The stream and, for each sensor, one reading whose stamp closes its last window."""
+    end_ms = max(r.at_ms for r in stream) // 900_000 * 900_000 + 901_000
+    return stream + [Reading(sensor, "op1", end_ms, 231.0) for sensor in sorted({r.sensor for r in stream})]
+
+
+def expected(stream: list[Reading], bundles: Path) -> dict[tuple[str, int], bytes]:
+    """What an undisturbed run gives: replay, without the windows that only the closers opened."""
+    last_ms = max(r.at_ms for r in stream)
+    return {key: payload for key, payload in replayed(stream, bundles).items() if key[1] <= last_ms}
+
+
+def sequences(collector: Collector) -> dict[str, list[int]]:
+    numbers: dict[str, set[int]] = {}
+    for estimate in collector.estimates:
+        numbers.setdefault(estimate.sensor, set()).add(estimate.seq)
+    return {sensor: sorted(found) for sensor, found in numbers.items()}
+
+
+def test_fifty_kills_change_nothing(tmp_path: Path, durable_broker: Broker, bundles: Path) -> None:
+    """kill -9 at 50 random moments of two hours of six sensors: the same bytes as an undisturbed run."""
+    chance = random.Random(50)
+    stream = readings()
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM).start()
+    agent.wait_for("broker.connected")
+    with client(durable_broker) as consumer, client(durable_broker) as publisher:
+        collector = Collector(consumer)
+        share = len(stream) // 50 + 1
+        for kill in range(50):
+            publish(publisher, stream[kill * share : (kill + 1) * share])
+            time.sleep(chance.uniform(0.0, 0.6))  # a random moment: at work, connecting, or still importing
+            agent.kill()
+            agent.start()
+        publish(publisher, with_closers(stream)[len(stream) :])
+        wait_until(lambda: len(collector.payloads) >= 48, 60, "48 windows")
+        agent.stop()
+    assert collector.once() == expected(stream, bundles)
+    assert sequences(collector) == {sensor: list(range(1, 9)) for sensor in SENSORS}
+
+
+def test_unstamped_readings_are_not_counted_twice_after_a_kill(
+    tmp_path: Path, durable_broker: Broker, bundles: Path
+) -> None:
+    """A bare number delivered again gets another stamp, but it is the same reading."""
+    chance = random.Random(8)
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM).start()
+    agent.wait_for("broker.connected")
+    with client(durable_broker) as publisher:
+        for kill in range(5):
+            for number in range(kill * 8, kill * 8 + 8):
+                publisher.publish("sensors/5A2D/op1", str(number), qos=1).wait_for_publish(10)
+            time.sleep(chance.uniform(0.8, 1.2))  # about when the group is committed and acknowledged
+            agent.kill()
+            agent.start()
+            agent.wait_for("broker.connected", kill + 2)
+    wait_until(lambda: set(_journalled(agent)) == set(range(40)), what="40 readings in the journal")
+    agent.stop()
+    assert _journalled(agent) == list(range(40))
+
+
+def _journalled(agent: AgentProcess) -> list[float]:
+    with closing(sqlite3.connect(f"file:{agent.state}/journal.db?mode=ro", uri=True)) as db:
+        batches = [msgpack.unpackb(blob)[0] for (blob,) in db.execute("SELECT readings FROM batch")]
+    return sorted(value for batch in batches for _, _, _, value in batch)
+
+
+def test_the_broker_may_go_ten_times(tmp_path: Path, durable_broker: Broker, bundles: Path) -> None:
+    """Nothing is lost, estimates arrive in order, and waiting for it costs next to no CPU."""
+    stream = with_closers(readings())
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM).start()
+    agent.wait_for("broker.connected")
+    with (
+        client(durable_broker, "consumer", keep=True) as consumer,
+        client(durable_broker, "van", keep=True) as van,
+    ):
+        van.reconnect_delay_set(1, 1)
+        consumer.reconnect_delay_set(1, 1)
+        collector = Collector(consumer)
+        share = len(stream) // 10 + 1
+        for stop in range(10):
+            publish(van, stream[stop * share : (stop + 1) * share])
+            durable_broker.stop()
+            if stop == 5:
+                _assert_idle(agent)
+            durable_broker.start()
+            wait_until(lambda: van.is_connected() and consumer.is_connected(), what="the test's clients")
+        wait_until(lambda: len(collector.payloads) >= 48, 90, "48 windows")
+        agent.stop()
+    assert collector.once() == expected(stream[: -len(SENSORS)], bundles)
+    for sensor in SENSORS:
+        starts = [e.start_ms for e in collector.estimates if e.sensor == sensor]
+        assert list(dict.fromkeys(starts)) == sorted(set(starts)), "in order"
+
+
+@pytest.mark.long
+def test_the_broker_may_be_away_for_longer_than_a_window(
+    tmp_path: Path, durable_broker: Broker, bundles: Path
+) -> None:
+    """Windows of a minute, a broker that is away for more: what the van held back is still averaged whole."""
+    short = "[windows]\nlength_s = 60\ngrace_s = 1.0\npatience_s = 20.0\ncoverage = 0.0\n"
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, short).start()
+    agent.wait_for("broker.connected")
+    begun_ms = int(time.time() * 1000) // 60_000 * 60_000
+    with (
+        client(durable_broker, "consumer", keep=True) as consumer,
+        client(durable_broker, "van", keep=True) as van,
+    ):
+        van.reconnect_delay_set(1, 1)
+        consumer.reconnect_delay_set(1, 1)
+        collector = Collector(consumer)
+        publish(
+            van, [Reading("5A2D", "op1", begun_ms + second * 1000, 231.0 + second) for second in range(30)]
+        )
+        durable_broker.stop()
+        for second in range(30, 60):  # the van's own client keeps these
+            send(van, Reading("5A2D", "op1", begun_ms + second * 1000, 231.0 + second))
+        time.sleep(65.0)  # longer than the window, its grace and the patience: nothing may close meanwhile
+        durable_broker.start()
+        wait_until(lambda: len(collector.estimates) >= 1, 120, "the window")
+        agent.stop()
+    [estimate] = collector.estimates
+    assert (estimate.start_ms, estimate.inputs["op1"]) == (begun_ms, 231.0 + 59 / 2)
+
+
+def _assert_idle(agent: AgentProcess) -> None:
+    """Over two seconds without a broker the process uses under 5 % of a core."""
+    before = _cpu_s(agent)
+    time.sleep(2.0)
+    assert _cpu_s(agent) - before < 0.1
+
+
+def _cpu_s(agent: AgentProcess) -> float:
+    assert agent.process
+    fields = Path(f"/proc/{agent.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def test_cut_connections_lose_nothing(tmp_path: Path, durable_broker: Broker, bundles: Path) -> None:
+    """Dropped TCP connections, in the middle of whatever was under way."""
+    proxy = Proxy(durable_broker.port)
+    stream = with_closers(readings())
+    agent = AgentProcess(tmp_path / "agent", proxy.port, bundles, CALM).start()
+    agent.wait_for("broker.connected")
+    with client(durable_broker) as consumer, client(durable_broker) as publisher:
+        collector = Collector(consumer)
+        share = len(stream) // 8 + 1
+        for cut in range(8):
+            publish(publisher, stream[cut * share : (cut + 1) * share])
+            proxy.cut()
+        wait_until(lambda: len(collector.payloads) >= 48, 60, "48 windows")
+        agent.stop()
+        proxy.close()
+    assert collector.once() == expected(stream[: -len(SENSORS)], bundles)
+
+
+def test_the_uplink_may_be_away_for_a_week(tmp_path: Path, broker: Broker, bundles: Path) -> None:
+    """Every estimate of the week arrives after the uplink returns; the local side never notices."""
+    uplink = Mosquitto(tmp_path / "uplink")
+    uplink.stop()
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM + f"[uplink]\nport = {uplink.port}\n")
+    agent.start()
+    agent.wait_for("broker.connected")
+    windows = 7 * 96
+    with client(broker) as publisher:
+        for window in range(windows + 1):
+            for minute in range(12):
+                at_ms = START_MS + window * 900_000 + minute * 60_000
+                record = {"at": at_ms, "op1": 231 + minute / 10, "op2": 206 + minute / 10, "temperature": 24}
+                publisher.publish("sensors/5A2D", json.dumps(record), qos=1)
+        agent.wait_for("window.closed", windows, timeout_s=120)
+    assert agent.events("broker.lost") > 0
+    uplink.start()
+    with client(uplink, "city", keep=True) as city:
+        collector = Collector(city)
+        wait_until(lambda: len(collector.payloads) >= windows, 90, "a week of estimates")
+    agent.stop()
+    uplink.stop()
+    assert [estimate.seq for estimate in collector.estimates] == list(range(1, windows + 1))
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of four megabytes."""
+    place = tmp_path / "tiny"
+    place.mkdir()
+    require("root")
+    run_program(["mount", "-t", "tmpfs", "-o", "size=4m", "none", place], check=True)
+    yield place
+    run_program(["umount", "--lazy", place], check=True)
+
+
+def test_a_full_disk_loses_nothing(
+    tmp_path: Path, tiny_disk: Path, durable_broker: Broker, bundles: Path
+) -> None:
+    """Nothing is acknowledged that is not on disk; when there is room again, it all goes on."""
+    stream = with_closers(readings())
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM)
+    agent.state.symlink_to(tiny_disk)
+    agent.start()
+    agent.wait_for("broker.connected")
+    with client(durable_broker) as consumer, client(durable_broker) as publisher:
+        collector = Collector(consumer)
+        publish(publisher, stream[: len(stream) // 2])
+        filler = tiny_disk / "filler"
+        with pytest.raises(OSError, match="No space left"):
+            filler.write_bytes(b"0" * 5_000_000)
+        publish(publisher, stream[len(stream) // 2 :])
+        agent.wait_for("journal.unavailable", timeout_s=60)
+        assert agent.process
+        assert agent.process.poll() is None
+        filler.unlink()
+        wait_until(lambda: len(collector.payloads) >= 48, 60, "48 windows")
+    agent.stop()
+    assert collector.once() == expected(stream[: -len(SENSORS)], bundles)
+
+
+def test_a_state_directory_that_cannot_be_written_exits_78(
+    tmp_path: Path, broker: Broker, bundles: Path
+) -> None:
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM)
+    agent.state.write_text("a file where a directory belongs")
+    agent.start()
+    assert agent.process
+    assert agent.process.wait(20) == 78
+    [line] = agent.log.read_text().splitlines()
+    assert line.startswith(f"edge-agent: {agent.state}: ")
+    assert line.endswith("expected a state directory that can be written")
+
+
+def test_a_damaged_journal_is_set_aside_and_the_agent_starts_anyway(
+    tmp_path: Path, broker: Broker, bundles: Path
+) -> None:
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM)
+    agent.state.mkdir()
+    (agent.state / "journal.db").write_bytes(random.Random(1).randbytes(20_000))
+    agent.start()
+    agent.wait_for("broker.connected")
+    assert agent.events("journal.set_aside") == 1
+    [aside] = agent.state.glob("journal.db.corrupt-*")
+    assert aside.stat().st_size == 20_000
+    with client(broker) as publisher:
+        publish(publisher, readings(minutes=1))
+        wait_until(lambda: health(broker)["readings"]["accepted"] == 18)  # type: ignore[index]
+    agent.stop()
+
+
+def test_the_agent_starts_while_the_broker_is_away(
+    tmp_path: Path, durable_broker: Broker, bundles: Path
+) -> None:
+    durable_broker.stop()
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM).start()
+    agent.wait_for("broker.lost")
+    durable_broker.start()
+    agent.wait_for("broker.connected")
+    assert agent.stop() == 0
+
+
+@pytest.mark.parametrize("tls", ["true", "false"])
+def test_sigterm_ends_it_soon_although_the_uplink_never_answers(
+    tmp_path: Path, broker: Broker, bundles: Path, tls: str
+) -> None:
+    """A mobile network that takes the connection and says nothing: no TLS handshake, or no CONNACK."""
+    with socket.create_server(("127.0.0.1", 0)) as black_hole:
+        uplink = f"[uplink]\nport = {black_hole.getsockname()[1]}\ntls = {tls}\n"
+        agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM + uplink).start()
+        agent.wait_for("broker.connected")
+        connection, _ = black_hole.accept()
+        with connection:
+            connection.recv(1)
+            asked_s = time.monotonic()
+            assert agent.stop() == 0
+            assert time.monotonic() - asked_s < 4, "paho itself gives a handshake 5 s"
+
+
+def test_a_refused_login_is_said_clearly(tmp_path: Path, bundles: Path) -> None:
+    strict = Mosquitto(tmp_path / "strict", "allow_anonymous false")
+    agent = AgentProcess(tmp_path / "agent", strict.port, bundles, CALM).start()
+    agent.wait_for("broker.refused")
+    assert '"reason": "Not authorized"' in agent.log.read_text()
+    agent.stop()
+    strict.stop()
+
+
+def test_with_an_uplink_no_will_is_left_where_nobody_says_online(
+    tmp_path: Path, broker: Broker, bundles: Path
+) -> None:
+    """A cut connection in the van must not leave "offline" there for ever."""
+    uplink, proxy = Mosquitto(tmp_path / "uplink"), Proxy(broker.port)
+    extra = CALM + f"[uplink]\nport = {uplink.port}\n"
+    agent = AgentProcess(tmp_path / "agent", proxy.port, bundles, extra).start()
+    agent.wait_for("broker.connected", 2)
+    heard: list[str] = []
+    with client(broker) as ear:
+        ear.on_message = lambda *message: heard.append(message[2].topic)
+        ear.subscribe([("agents/#", 1), ("end", 1)])
+        proxy.cut()
+        agent.wait_for("broker.connected", 3)
+        ear.publish("end", b"", qos=1)
+        wait_until(lambda: heard)
+    assert heard == ["end"]
+    agent.kill()
+    wait_until(lambda: retained(uplink, "agents/van-1/status") == b"offline", what="the will")
+    uplink.stop()
+    proxy.close()
+
+
+def test_damage_found_at_work_is_set_aside_and_the_numbers_go_on(
+    tmp_path: Path, broker: Broker, bundles: Path
+) -> None:
+    """What SQLite cannot see ends one start with exit 1; the next works, and no sequence number falls."""
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM).start()
+    agent.wait_for("broker.connected")
+    with client(broker) as consumer, client(broker) as publisher:
+        collector = Collector(consumer)
+        publish(publisher, readings(minutes=16, sensors=("5A2D",)))
+        wait_until(lambda: collector.payloads)
+        agent.stop()
+        with closing(sqlite3.connect(agent.state / "journal.db")) as db:
+            db.execute("UPDATE batch SET readings = x'93c1'")
+            db.commit()
+        agent.start()
+        assert agent.process
+        assert agent.process.wait(20) == 1
+        agent.start()
+        agent.wait_for("broker.connected", 2)
+        later = [r._replace(at_ms=r.at_ms + 3_600_000) for r in readings(minutes=16, sensors=("5A2D",))]
+        publish(publisher, later)
+        wait_until(lambda: len(collector.payloads) >= 2)
+        agent.stop()
+    assert sequences(collector) == {"5A2D": [1, 2]}
+    assert agent.events("journal.set_aside") == 1
+    assert len(list(agent.state.glob("journal.db.corrupt-*"))) >= 1

@@ -1,0 +1,187 @@
+"""The van's broker as deployed: the agent works with it, and nobody can say what is not theirs to say."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from paho.mqtt.client import Client, MQTTv5
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.reasoncodes import ReasonCode
+
+from deploy.demo.brokers import mosquitto
+from edge_agent.cli import main
+from edge_agent.core import bundle
+from edge_agent.core.messages import decode_estimate
+from edge_agent.settings import Settings
+from tests.conftest import make_model
+from tests.support.broker import AgentProcess, free_port, listening, wait_until
+from tests.support.needs import require
+from tests.support.processes import run_program, start
+from tests.system.test_agent import QUICK, readings
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+USERS = ("van-1", "5A2D", "consumer", "dashboard")
+
+
+class Deployed:
+    """mosquitto with the deployed files; only ports and places differ, and the dashboard is let in."""
+
+    def __init__(self, place: Path) -> None:
+        require("mosquitto")
+        self.port, self.websockets = free_port(), free_port()
+        text = (DEPLOY / "mosquitto.conf").read_text()
+        for ours, here in {
+            "listener 1883": f"listener {self.port} 127.0.0.1",
+            "#listener 9001": f"listener {self.websockets} 127.0.0.1",
+            "#protocol websockets": "protocol websockets",
+            "/etc/mosquitto/": f"{place}/",
+            "/var/lib/mosquitto/": f"{place}/",
+        }.items():
+            assert ours in text, ours
+            text = text.replace(ours, here)
+        (place / "mosquitto.conf").write_text(text + ("user root\n" if os.geteuid() == 0 else ""))
+        (place / "mosquitto.acl").write_text((DEPLOY / "mosquitto.acl").read_text())
+        for number, user in enumerate(USERS):
+            create = ("-c",) if number == 0 else ()
+            write = [mosquitto("mosquitto_passwd"), *create, "-b", place / "passwords"]
+            run_program([*write, user, f"{user}-pass"], check=True)
+        for secret in ("passwords", "mosquitto.acl"):
+            (place / secret).chmod(0o600)
+        self.process = start([mosquitto(), "-c", place / "mosquitto.conf"])
+        wait_until(lambda: listening(self.port), what="mosquitto")
+
+    @contextmanager
+    def user(self, name: str, topic: str = "", websockets: bool = False) -> Iterator["User"]:
+        """Somebody logged in, and hearing a topic."""
+        user = User(name, topic, "websockets" if websockets else "tcp")
+        user.client.connect("127.0.0.1", self.websockets if websockets else self.port)
+        user.client.loop_start()
+        try:
+            wait_until(lambda: user.ready, what=name)
+            yield user
+        finally:
+            user.client.disconnect()
+            user.client.loop_stop()
+
+
+class User:
+    """A client of MQTT 5, because there the broker tells what it refuses."""
+
+    def __init__(self, name: str, topic: str, transport: str) -> None:
+        self.heard: list[bytes] = []
+        self.ready = False
+        self.verdicts: list[ReasonCode] = []
+        self._topic = topic
+        self.client = Client(CallbackAPIVersion.VERSION2, protocol=MQTTv5, transport=transport)  # type: ignore[arg-type]
+        self.client.username_pw_set(name, f"{name}-pass")
+        self.client.on_connect = self._on_connect
+        self.client.on_subscribe = lambda *_: setattr(self, "ready", True)
+        self.client.on_message = lambda *message: self.heard.append(message[2].payload)
+        self.client.on_publish = lambda *told: self.verdicts.append(told[3])
+
+    def _on_connect(self, client: Client, *_: object) -> None:
+        if self._topic:
+            client.subscribe(self._topic, qos=1)
+        else:
+            self.ready = True
+
+    def say(self, topic: str, payload: str = "1") -> str:
+        """What the broker thinks of it."""
+        said = len(self.verdicts)
+        self.client.publish(topic, payload, qos=1)
+        wait_until(lambda: len(self.verdicts) > said, what=topic)
+        return str(self.verdicts[-1])
+
+
+@pytest.fixture
+def deployed(tmp_path: Path) -> Iterator[Deployed]:
+    place = tmp_path / "mosquitto"
+    place.mkdir()
+    broker = Deployed(place)
+    yield broker
+    broker.process.terminate()
+    broker.process.wait(20)
+
+
+@pytest.fixture
+def agent(tmp_path: Path, deployed: Deployed) -> Iterator[AgentProcess]:
+    (tmp_path / "bundles").mkdir()
+    (tmp_path / "bundles" / "5A2D.bundle").write_bytes(bundle.encode(make_model()))
+    (tmp_path / "password").write_text("van-1-pass\n")
+    process = AgentProcess(tmp_path / "agent", deployed.port, tmp_path / "bundles", QUICK)
+    with process.config.open("a") as config:
+        config.write(f'username = "van-1"\npassword_file = "{tmp_path}/password"\n')
+    process.start()
+    process.wait_for("broker.connected")
+    yield process
+    process.stop()
+
+
+def test_readings_become_estimates_for_those_who_may_hear_them(
+    deployed: Deployed, agent: AgentProcess
+) -> None:
+    """The whole way: a sensor speaks, a consumer hears, the dashboard asks over WebSockets."""
+    with (
+        deployed.user("5A2D") as sensor,
+        deployed.user("consumer", "calibrated/+/co") as consumer,
+        deployed.user("dashboard", "agents/+/response/+", websockets=True) as page,
+    ):
+        for reading in readings(minutes=16, sensors=("5A2D",)):
+            payload = json.dumps({"value": reading.value, "at": reading.at_ms})
+            sensor.client.publish(f"sensors/5A2D/{reading.channel}", payload, qos=1)
+        wait_until(lambda: consumer.heard, what="an estimate")
+        assert decode_estimate(consumer.heard[0]).value is not None
+        assert page.say("agents/van-1/request", '{"id": "a", "sensor": "5A2D"}') == "Success"
+        wait_until(lambda: page.heard, what="an answer")
+        assert json.loads(page.heard[0])["estimate"] == json.loads(consumer.heard[0])
+
+
+def test_the_vans_own_user_may_ask_the_broker_for_its_status(
+    agent: AgentProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wait_until(lambda: main(["status", "--broker", "--config", str(agent.config)]) == 0, what="status")
+    assert json.loads(capsys.readouterr().out)["agent"] == "van-1"
+
+
+def test_nobody_can_say_what_is_not_theirs(deployed: Deployed) -> None:
+    forged = '{"v": 1, "value": 0}'
+    with deployed.user("consumer", "calibrated/#") as consumer:
+        with deployed.user("5A2D") as sensor:
+            assert sensor.say("calibrated/5A2D/co", forged) == "Not authorized"
+            assert sensor.say("sensors/5CB6/op1") == "Not authorized"
+            assert sensor.say("agents/van-1/status", "offline") == "Not authorized"
+            assert sensor.say("sensors/5A2D/op1") != "Not authorized"
+        assert consumer.say("calibrated/5A2D/co", forged) == "Not authorized"
+        assert consumer.say("agents/van-1/request") == "Not authorized"
+        with deployed.user("dashboard") as page:
+            assert page.say("calibrated/5A2D/co", forged) == "Not authorized"
+        with deployed.user("van-1") as agent:
+            assert agent.say("sensors/5A2D/op1") == "Not authorized"
+            agent.say("calibrated/5A2D/co", '{"v": 1, "true": 1}')
+        wait_until(lambda: consumer.heard)
+        assert consumer.heard == [b'{"v": 1, "true": 1}']
+
+
+def test_a_stranger_is_not_let_in(deployed: Deployed) -> None:
+    codes: list[ReasonCode] = []
+    stranger = Client(CallbackAPIVersion.VERSION2)
+    stranger.on_connect = lambda *told: codes.append(told[3])
+    stranger.connect("127.0.0.1", deployed.port)
+    stranger.loop_start()
+    wait_until(lambda: codes)
+    stranger.disconnect()
+    stranger.loop_stop()
+    assert [str(code) for code in codes] == ["Not authorized"]
+
+
+def test_the_brokers_numbers_fit_the_agents() -> None:
+    lines = dict(
+        line.split(maxsplit=1)
+        for line in (DEPLOY / "mosquitto.conf").read_text().splitlines()
+        if line and not line.startswith("#")
+    )
+    assert int(lines["max_inflight_messages"]) >= Settings().journal.commit_messages
+    assert int(lines["message_size_limit"]) >= Settings().limits.max_payload_bytes
