@@ -12,21 +12,22 @@ from edge_agent.core.kernel import KERNELS, Array
 from edge_agent.core.model import Interval, Model, Scale
 from edge_agent.core.warming import PREFIX, REACH_MS, SHORTEST_MS, TEMPERATURE
 
-FORMATS = (1, 2)  # 2: some channels are not measured (`warming`)
+FORMATS = (1, 2)  # 2: no sensor sends some of the channels (`warming`)
 MAX_BYTES = 1_048_576
 GOLDEN_PAIRS = 4
-GOLDEN_TOLERANCE = 1e-5  # of the target's spread: float32 pairs, and exp() differs in its last bits
+GOLDEN_TOLERANCE = 1e-5  # of the target's spread: pairs are float32, and exp() differs in its last bits
+SLOWEST_MINUTES = 1440  # cadence: a reading a day, as the longest window is a day
 
 
 def encode(model: Model) -> bytes:
-    """A model as bytes: an outer map of format, checksum and body; the body is msgpack too."""
+    """A model as bytes: an outer msgpack map of format, checksum and body; the body is msgpack too."""
     body = msgpack.packb(_body(model))
     format_ = 2 if model.warming else 1
     return bytes(msgpack.packb({"format": format_, "sha256": hashlib.sha256(body).digest(), "body": body}))
 
 
 def decode(data: bytes, name: str = "bundle") -> Model:
-    """The model in a bundle, after its checksum, its shapes and its golden pairs were found right."""
+    """The model in a bundle, after checks of its checksum, its shapes and its golden pairs."""
     outer = _unpack(data, name)
     if (found := outer.get("format")) not in FORMATS:
         advice = "export again with a matching model-export"
@@ -51,7 +52,8 @@ def golden_inputs(model: Model) -> Array:
     ranges = [model.domain.get(name, between) for name, between in zip(names, fallback, strict=True)]
     low, high = np.array(ranges).T
     places = np.linspace(0.0, 1.2, GOLDEN_PAIRS)[:, None]
-    turned = (places + np.arange(len(names)) * 0.37) % 1.3  # channels not all low or all high together
+    # The offsets differ, so that the channels are not all low or all high together.
+    turned = (places + np.arange(len(names)) * 0.37) % 1.3
     return np.asarray((low + turned * (high - low)).astype(np.float32).astype(np.float64))
 
 
@@ -84,6 +86,8 @@ def _body(model: Model) -> dict[str, Any]:
         body["hold"] = list(model.hold)
     if model.warming:
         body["warming"] = {channel: memory_ms / 1000 for channel, memory_ms in model.warming.items()}
+    if slow := {name: minutes for name, minutes in model.cadence_minutes.items() if minutes > 1}:
+        body["cadence"] = slow
     if model.interval is not None:
         body["interval"] = [model.interval.half_width, model.interval.level]
     return body
@@ -101,7 +105,7 @@ def _unpack(data: bytes, name: str) -> dict[str, Any]:
     except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException):
         content = None
     if not isinstance(content, dict):
-        raise BadBundle(f"{name}: expected a msgpack map, the file is cut or not a bundle; copy it again")
+        raise BadBundle(f"{name}: not a bundle, or a cut one; copy or export it again")
     return content
 
 
@@ -136,6 +140,7 @@ def _model(body: Mapping[str, Any], model_id: str) -> Model:
         adapter=_pair(body["adapter"]),
         interval=_interval(body["interval"]) if "interval" in body else None,
         warming=_warming(body),
+        cadence_minutes=_cadence_minutes(body),
         domain={_text(channel): _pair(between) for channel, between in body["domain"].items()},
         provenance={_text(key): value for key, value in body["provenance"].items() if _is_fact(value)},
         id=model_id,
@@ -191,6 +196,16 @@ def _memory_ms(seconds: Any) -> int:
         between = f"{SHORTEST_MS // 1000} to {REACH_MS // 1000} seconds"
         raise ValueError(f"a memory of {seconds!r:.40} where {between} belong")
     return round(float(seconds) * 1000)
+
+
+def _cadence_minutes(body: Mapping[str, Any]) -> dict[str, int]:
+    cadence = {_text(channel): minutes for channel, minutes in body.get("cadence", {}).items()}
+    for channel, minutes in cadence.items():
+        if channel not in (*body["channels"], body["auxiliary"]) or channel.startswith(PREFIX):
+            raise ValueError(f"a cadence of {channel!r:.40}, which no sensor sends")
+        if type(minutes) is not int or not 1 <= minutes <= SLOWEST_MINUTES:
+            raise ValueError(f"a cadence of {minutes!r:.40} where 1 to {SLOWEST_MINUTES} minutes belong")
+    return cadence
 
 
 def _scale(value: Any) -> Scale:

@@ -1,4 +1,4 @@
-"""Kernels in one dimension, the shapes that w1, w2 and b may take over temperature.
+"""Kernels in one dimension: they shape w1, w2 and b over temperature.
 
 All take the scaled distance r = |z - z'| / length_scale and are 1 at r = 0.
 """
@@ -52,7 +52,7 @@ KERNELS: dict[str, Callable[[Array], Array]] = {
 def gram(name: str, length_scale: float, z: Any, other: Any, trend: float = 0.0) -> Array:
     """The matrix k(zᵢ, z'ⱼ) = trend·(1 + zᵢz'ⱼ) + shape(|zᵢ - z'ⱼ| / length_scale).
 
-    `trend` is the prior variance A of a constant and a linear part: with a large A the functions
+    `trend` is the prior variance A of a constant and a linear part. With a large A the functions
     shrink towards a straight line over temperature, with 0 (the paper's kernel) towards zero.
 
     >>> gram("matern12", 1.0, [0.0], [0.0, 1.0]).round(3).tolist()

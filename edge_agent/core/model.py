@@ -39,10 +39,10 @@ class Model:
 
         wᵢ(z) = trend[i, 0] + trend[i, 1]·z + Σⱼ coefficients[i, j]·shape(|z - support[j]| / length_scale)
 
-    with the bias in the last row. Outside the temperatures of `hold` they stay as they are at its nearer end:
-    a line must not run away where nothing was learnt. `transfer` (d x (d + 1), raw units) maps this sensor's
-    channels to those of the sensor the model was trained on; `adapter` (gain, offset) is applied to the
-    estimate. Channels in `warming` are not measured: they tell how much warmer it is than it was.
+    with the bias in the last row. Outside `hold`, the temperatures with training data, they are those at its
+    nearer end and are not extrapolated. `transfer` (d x (d + 1), raw units) maps this sensor's channels to
+    those of the sensor that the model was fitted to. `adapter` (gain, offset) is applied to the estimate.
+    No sensor sends the channels in `warming`: they are the temperature minus a mean of its past.
     """
 
     sensor: str
@@ -63,12 +63,13 @@ class Model:
     adapter: tuple[float, float] = (1.0, 0.0)
     interval: Interval | None = None
     warming: Mapping[str, int] = field(default_factory=dict)  # channel -> memory in ms
+    cadence_minutes: Mapping[str, int] = field(default_factory=dict)  # between readings, where not 1
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     provenance: Mapping[str, Fact] = field(default_factory=dict)
     id: str = ""
 
     def __post_init__(self) -> None:
-        """Arrays are rounded to float32 at once, so that a bundle gives back the very same model."""
+        """Round arrays to float32, so that a model equals the one read back from its bundle."""
         d, m = len(self.channels), len(self.support)
         for name, shape in (("support", (m,)), ("coefficients", (d + 1, m)), ("trend", (d + 1, 2))):
             self._freeze(name, shape)
@@ -78,9 +79,8 @@ class Model:
             raise ValueError(f"{d} channels need as many scales, got {len(self.channel_scales)}")
         if self.channels != (*self.measured, *self.warming) or not self.measured:
             raise ValueError(f"warming {', '.join(self.warming)}: expected the last channels, in their order")
-        object.__setattr__(self, "warming", MappingProxyType(dict(self.warming)))
-        object.__setattr__(self, "domain", MappingProxyType(dict(self.domain)))
-        object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
+        for name in ("warming", "cadence_minutes", "domain", "provenance"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def _freeze(self, name: str, shape: tuple[int, ...]) -> None:
         array = np.array(getattr(self, name), dtype=np.float32).astype(np.float64)
@@ -113,15 +113,15 @@ class Model:
 
     @cached_property
     def _one(self) -> tuple[Callable[[Array], Array], Array, Array, list[list[float]]]:
-        """What a single prediction needs, looked up once: it costs microseconds, so lookups count."""
+        """What a single prediction needs: it takes microseconds, so lookups are done once."""
         coefficients, trend = self._raw
         return KERNELS[self.kernel], self.support / self.length_scale, coefficients, trend.tolist()
 
     def weights(self, auxiliary: Any) -> Array:
         """The raw weights (w1, …, wd, b) at each of n temperatures: (n, d + 1)."""
         coefficients, trend = self._raw
-        held = np.clip(np.asarray(auxiliary, dtype=float), *self.hold)
-        z = (held - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
+        within = np.clip(np.asarray(auxiliary, dtype=float), *self.hold)
+        z = (within - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
         shapes = KERNELS[self.kernel](np.abs(z[:, None] - self.support) / self.length_scale)
         return np.asarray(shapes @ coefficients.T + trend[:, 0] + z[:, None] * trend[:, 1])
 
@@ -136,8 +136,9 @@ class Model:
         """The estimate for one window, and the raw weights it came from."""
         shape, support, coefficients, trend = self._one
         low, high = self.hold
-        held = low if auxiliary < low else high if auxiliary > high else auxiliary  # min and max cost more
-        z = (held - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
+        # min and max are slower.
+        within = low if auxiliary < low else high if auxiliary > high else auxiliary
+        z = (within - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
         curves = coefficients.dot(shape(np.abs(support - z / self.length_scale))).tolist()
         weights = tuple(
             curve + constant + slope * z for curve, (constant, slope) in zip(curves, trend, strict=True)
@@ -147,7 +148,7 @@ class Model:
     def departures(self, inputs: Mapping[str, float]) -> dict[str, float]:
         """How far each input lies outside the training range, in widths of that range; 0 inside.
 
-        With a transfer the channels are compared after it, as the trained model sees them.
+        With a transfer the channels are compared after it, in the units of the fitted sensor.
         """
         seen = dict(inputs)
         if self.transfer is not None:

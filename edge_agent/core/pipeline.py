@@ -7,9 +7,9 @@ from math import isfinite
 
 from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.model import Model
-from edge_agent.core.quality import Flag, assess, enough_minutes
+from edge_agent.core.quality import Flag, assess, is_covered
 from edge_agent.core.warming import Past, Recall, nothing
-from edge_agent.core.windows import Outcome, Window, Windows
+from edge_agent.core.windows import COVERAGE, Outcome, Window, Windows, expected_minutes
 
 
 class Pipeline:
@@ -20,7 +20,7 @@ class Pipeline:
         windows: Windows,
         models: dict[str, Model] | None = None,
         agent: str = "",
-        coverage: float = 0.75,
+        coverage: float = COVERAGE,
         recall: Recall = nothing,
     ) -> None:
         self.windows = windows
@@ -70,7 +70,7 @@ class Pipeline:
         sensor, start_ms, past = window.sensor, window.start_ms, self._past
         warming = past.warmings(sensor, start_ms, heard.mean, model.warming)
         known = min(past.known(sensor, start_ms, memory_ms) for memory_ms in model.warming.values())
-        if heard.minutes >= enough_minutes(window.expected_minutes, self.coverage):
+        if is_covered(window, model.auxiliary, model, self.coverage):
             past.note(sensor, start_ms, heard.mean)
         return warming, known
 
@@ -86,11 +86,14 @@ class Pipeline:
 
 
 def _minutes(window: Window, model: Model | None) -> dict[str, int]:
-    names = {*window.channels, *((*model.measured, model.auxiliary) if model else ())}
+    """The minutes of every channel; `expected` are those of the channel that comes most often."""
+    needed = (*model.measured, model.auxiliary) if model else ()
     minutes = {
-        name: window.channels[name].minutes if name in window.channels else 0 for name in sorted(names)
+        name: window.channels[name].minutes if name in window.channels else 0
+        for name in sorted({*window.channels, *needed})
     }
-    return {**minutes, "expected": window.expected_minutes}
+    fastest = min((model.cadence_minutes.get(name, 1) for name in needed), default=1) if model else 1
+    return {**minutes, "expected": expected_minutes(window.length_ms, fastest)}
 
 
 def _calibrate(estimate: Estimate, model: Model) -> Estimate:

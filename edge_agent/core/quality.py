@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from edge_agent.core.model import Model
-from edge_agent.core.windows import Window
+from edge_agent.core.windows import COVERAGE, Window, needed_minutes
 
-STUCK_READINGS = 10  # fewer equal readings in a row happen by chance at an ADC's resolution
+STUCK_READINGS = 10  # fewer equal readings in a row are common at an ADC's resolution
 
-PAST_NEEDED = 0.5  # of what warming compares with: less is more guess than knowledge
+PAST_NEEDED = 0.5  # share of the temperature history; below it warming is mostly a guess
 
 
 class Flag(IntEnum):
-    """QARTOD's flags; 2 (not evaluated) never leaves an agent, because every window is evaluated."""
+    """QARTOD's flags; 2 (not evaluated) does not occur, because the agent evaluates every window."""
 
     PASS = 1
     SUSPECT = 3
@@ -33,14 +33,14 @@ def assess(
     window: Window,
     model: Model | None,
     synchronised: bool,
-    coverage: float = 0.75,
+    coverage: float = COVERAGE,
     warming: Mapping[str, float] | None = None,
     past_known: float = 1.0,
 ) -> Verdict:
-    """Judge a window: missing without a model or enough minutes, otherwise by what is odd about it.
+    """The verdict on a window: missing without a model or enough minutes, otherwise the worst finding.
 
-    `warming` are the inputs of the model that are not measured, `past_known` the share of the past that they
-    rest on.
+    `warming` are the inputs of the model that no sensor sends. `past_known` is the known share of the
+    temperature history behind them.
     """
     if missing := _missing(window, model, coverage):
         return Verdict(Flag.MISSING, missing)
@@ -51,30 +51,31 @@ def assess(
     if any(_is_stuck(window, name) for name in model.measured):
         reasons.append("stuck_value")
     if past_known < PAST_NEEDED:
-        reasons.append("past_unknown")
+        reasons.append("temperature_history_incomplete")
     if not synchronised:
         reasons.append("clock_unsynchronised")
-    # A range's own width outside it is no longer weather: an electrode is loose or the units are wrong.
+    # Further outside than the range is wide: not weather, but a loose electrode or a wrong unit.
     if any(distance > 1.0 for distance in departures.values()):
         return Verdict(Flag.FAIL, tuple(reasons))
     return Verdict(Flag.SUSPECT if reasons else Flag.PASS, tuple(reasons))
 
 
+def is_covered(window: Window, name: str, model: Model | None, coverage: float = COVERAGE) -> bool:
+    """Whether a channel has enough minutes for its cadence, which is one minute without a model."""
+    cadence_minutes = model.cadence_minutes.get(name, 1) if model else 1
+    needed = needed_minutes(window.length_ms, cadence_minutes, coverage)
+    return name in window.channels and window.channels[name].minutes >= needed
+
+
 def _missing(window: Window, model: Model | None, coverage: float) -> tuple[str, ...]:
-    needed = tuple(window.channels) if model is None else (*model.measured, model.auxiliary)
-    minutes = (window.channels[name].minutes if name in window.channels else 0 for name in needed)
     reasons = ["no_model"] if model is None else []
-    if min(minutes) < enough_minutes(window.expected_minutes, coverage):
+    names = (*model.measured, model.auxiliary) if model else window.channels
+    if not all(is_covered(window, name, model, coverage) for name in names):
         reasons.append("insufficient_coverage")
     return tuple(reasons)
 
 
-def enough_minutes(expected: int, coverage: float) -> float:
-    """How many minutes make a mean that can be used."""
-    return max(1.0, coverage * expected)
-
-
 def _is_stuck(window: Window, name: str) -> bool:
-    """A living electrode is never the same to the last digit; a thermometer may well be."""
+    """Whether all readings are equal; only for electrodes, since a temperature may well be constant."""
     channel = window.channels[name]
     return channel.readings >= STUCK_READINGS and channel.low == channel.high

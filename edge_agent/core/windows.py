@@ -1,32 +1,33 @@
-"""Clock-aligned windows of readings, as a pure machine that is told the time."""
+"""Windows of readings, aligned to the clock, and the rule of coverage; time comes in as an argument."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import fsum
+from math import ceil, fsum
 
 from edge_agent.core.messages import Reading
 
 MINUTE_MS = 60_000
 WINDOW_MS = 900_000
-IMPOSSIBLE_MS = 86_400_000  # no sensor is a day ahead of a clock that can be trusted
-CLOSED_REMEMBERED = 8  # starts of closed windows, none of which may open again
-# Measured: 120 to 133 bytes a reading, so 80 MB beside the agent's own 60; the unit's MemoryMax is 200 MB. It
-# is enough for two hundred sensors that say three channels every second.
+COVERAGE = 0.75  # of the expected minutes: the data capture rule of EU 2008/50/EC and US EPA
+IMPLAUSIBLE_MS = 86_400_000  # no sensor is a day ahead of a clock that can be trusted
+CLOSED_REMEMBERED = 8  # starts of closed windows, which must not open again
+# Measured: 120 to 133 bytes a reading, so 80 MB beside the agent's own 60; the unit's MemoryMax is 200 MB.
+# Two hundred sensors that send three channels every second need this many.
 MAX_TOTAL = 600_000
 
 
 class Outcome(StrEnum):
-    """What became of a reading."""
+    """What happened to a reading."""
 
     ACCEPTED = "accepted"
-    DUPLICATE = "duplicate"  # same sensor, channel and at_ms: the first one counts
+    DUPLICATE = "duplicate"  # same sensor, channel and at_ms as another: the first one counts
     LATE = "late"  # its window is closed
     FUTURE = "future"  # ahead of a clock that can be trusted
-    EXCESS = "excess"  # the channel's window is full, or all windows together: more than can be meant
+    EXCESS = "excess"  # its channel has max_readings in this window, or all windows together have max_total
 
-    __hash__ = str.__hash__  # Enum's own is written in Python, and counts are kept for every reading
+    __hash__ = str.__hash__  # Enum's own is slow Python, and every reading is counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class ChannelMean:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A closed window [start, end) of one sensor; channels that said nothing are absent."""
+    """A closed window [start, end) of one sensor; channels without a reading are absent."""
 
     sensor: str
     start_ms: int
@@ -50,9 +51,9 @@ class Window:
     channels: Mapping[str, ChannelMean]
 
     @property
-    def expected_minutes(self) -> int:
-        """How many minutes a full window has."""
-        return (self.end_ms - self.start_ms) // MINUTE_MS
+    def length_ms(self) -> int:
+        """From start to end."""
+        return self.end_ms - self.start_ms
 
 
 @dataclass(slots=True)
@@ -61,20 +62,20 @@ class _Sensor:
 
     open: dict[int, dict[str, dict[int, float]]] = field(default_factory=dict)
     horizon_ms: int = 0  # windows that start before this are closed
-    arrived_ms: int = 0  # the steady clock when it last said something acceptable
-    doomed: frozenset[int] = frozenset()  # open windows of stamps that cannot be true
-    closed: tuple[int, ...] = ()  # the last few
+    arrived_ms: int = 0  # the steady clock when a reading was last accepted
+    implausible: frozenset[int] = frozenset()  # starts of open windows with implausible timestamps
+    closed: tuple[int, ...] = ()  # starts of the last few
 
 
 class Windows:
     """Open windows of every sensor; time comes in as an argument, never from a clock.
 
-    A window is [start, start + length), aligned to the epoch. It closes when its own sensor's event
-    time passes end + grace. It also closes by the wall clock, when that is past end + grace and the
-    sensor has been quiet for the patience: so a silent sensor's window closes, and yet a backlog that
-    arrives hours late, or a sensor whose clock is slow, is averaged whole. Quiet is told by a second,
-    steady clock that never steps, where there is one; without a wall clock to trust, a sensor quiet for
-    longer than a window can last is enough.
+    A window is [start, start + length), aligned to the epoch. It closes when the event time of its own
+    sensor passes end + grace. It also closes when the wall clock is past end + grace and the sensor has
+    been quiet for the patience. So the window of a silent sensor closes, but a backlog that arrives hours
+    late, or a sensor whose clock is slow, still gives complete windows. A second clock that never steps,
+    the steady one, measures the quiet. Without a wall clock to trust, a window closes when the sensor has
+    been quiet for length + grace + patience.
 
     >>> windows = Windows(length_ms=900_000, grace_ms=60_000)
     >>> windows.add(Reading("5A2D", "op1", at_ms=60_000, value=231.4), now_ms=61_000)
@@ -95,7 +96,7 @@ class Windows:
         max_readings: int = 1_800,
         max_total: int = MAX_TOTAL,
     ) -> None:
-        """`max_readings` bounds one channel of one sensor in one window, `max_total` everything we hold."""
+        """`max_readings` limits one channel in one window, `max_total` the open windows of all sensors."""
         self.length_ms = length_ms
         self.grace_ms = grace_ms
         self.patience_ms = patience_ms
@@ -104,7 +105,7 @@ class Windows:
         self.max_total = max_total
         self.counts: Counter[Outcome] = Counter()
         self._ripe: set[str] = set()  # sensors whose event time has passed an open window
-        self._moved: set[str] = set()  # sensors whose horizon is not what it was when last taken
+        self._moved: set[str] = set()  # sensors whose horizon has changed since it was last taken
         self._sensors: dict[str, _Sensor] = {}
         self._total = 0  # readings in open windows
 
@@ -131,42 +132,43 @@ class Windows:
             sensor = self._sensors[name] = _Sensor()
         start_ms = at_ms - at_ms % self.length_ms
         if start_ms < sensor.horizon_ms:
-            if synchronised and sensor.horizon_ms > now_ms + IMPOSSIBLE_MS:
-                self._come_back(name, sensor, start_ms, now_ms)
+            if synchronised and sensor.horizon_ms > now_ms + IMPLAUSIBLE_MS:
+                self._rewind_horizon(name, sensor, start_ms, now_ms)
             if start_ms < sensor.horizon_ms:
                 return Outcome.LATE
         if self._total >= self.max_total:
-            self._pass(name, sensor, at_ms)  # it still tells the time: windows close and make room
+            # Its timestamp still counts: windows close and make room.
+            self._advance_horizon(name, sensor, at_ms)
             return Outcome.EXCESS
-        held = sensor.open.setdefault(start_ms, {}).setdefault(channel, {})
-        if at_ms in held:
+        values = sensor.open.setdefault(start_ms, {}).setdefault(channel, {})
+        if at_ms in values:
             return Outcome.DUPLICATE
-        if len(held) >= self.max_readings:
+        if len(values) >= self.max_readings:
             return Outcome.EXCESS
-        held[at_ms] = value
+        values[at_ms] = value
         self._total += 1
         sensor.arrived_ms = steady_ms
-        self._pass(name, sensor, at_ms)
+        self._advance_horizon(name, sensor, at_ms)
         return Outcome.ACCEPTED
 
-    def _pass(self, name: str, sensor: _Sensor, at_ms: int) -> None:
-        """Event time has come so far: windows that ended a grace before it are over."""
+    def _advance_horizon(self, name: str, sensor: _Sensor, at_ms: int) -> None:
+        """Windows that ended a grace before this event time are due."""
         passed_ms = at_ms - self.grace_ms
         horizon_ms = passed_ms - passed_ms % self.length_ms
         if horizon_ms > sensor.horizon_ms:
             sensor.horizon_ms = horizon_ms
             self._ripe.add(name)
 
-    def _come_back(self, name: str, sensor: _Sensor, start_ms: int, now_ms: int) -> None:
-        """A stamp from far ahead that no clock could judge must not make a sensor late for good."""
-        ends = [each + self.length_ms for each in sensor.closed if each <= now_ms + IMPOSSIBLE_MS]
+    def _rewind_horizon(self, name: str, sensor: _Sensor, start_ms: int, now_ms: int) -> None:
+        """Undo a timestamp far in the future, accepted without a clock: the sensor must not stay late."""
+        ends = [each + self.length_ms for each in sensor.closed if each <= now_ms + IMPLAUSIBLE_MS]
         sensor.horizon_ms = max([start_ms, *ends])
-        sensor.doomed |= {each for each in sensor.open if each > start_ms}
+        sensor.implausible |= {each for each in sensor.open if each > start_ms}
         self._ripe.add(name)
         self._moved.add(name)
 
     def close(self, now_ms: int | None = None, steady_ms: int | None = None) -> list[Window]:
-        """The windows that are due, oldest first within a sensor; by event time alone without a clock."""
+        """The windows that are due, oldest first within a sensor; without a clock by event time alone."""
         steady_ms = now_ms if steady_ms is None else steady_ms
         names = sorted(self._ripe) if steady_ms is None else list(self._sensors)
         self._ripe.clear()
@@ -181,41 +183,42 @@ class Windows:
         ]
 
     def next_wake_ms(self) -> int | None:
-        """When `close` has something to do although nothing arrives, the two clocks being one."""
+        """When `close` next has a window to close if nothing arrives and both clocks agree."""
         wakes = (self._wake_ms(sensor, min(sensor.open)) for sensor in self._sensors.values() if sensor.open)
         return min(wakes, default=None)
 
     def resume(self, sensor: str, closed_until_ms: int, closed: Sequence[int] = ()) -> None:
-        """Take up after a restart: windows that start before `closed_until_ms` were closed already.
+        """Continue after a restart: windows that start before `closed_until_ms` are closed already.
 
-        `closed` are the starts of the last of them, for the case that the former is of an untrue stamp.
+        `closed` are the starts of the last of them. They are needed where `closed_until_ms` comes from an
+        implausible timestamp.
         """
         state = self._sensors.setdefault(sensor, _Sensor())
         state.horizon_ms = max(state.horizon_ms, closed_until_ms)
         state.closed = tuple(closed[-CLOSED_REMEMBERED:])
 
     def take_closed_until(self) -> dict[str, int]:
-        """What to `resume` with, of the sensors for which it has changed since last asked.
+        """{sensor: closed_until_ms} for `resume`, of the sensors where it changed since the last call.
 
-        Not simply the end of the newest closed window, which may be that of a stamp that cannot be true.
+        It is not always the end of the newest closed window: that may have an implausible timestamp.
         """
         moved, self._moved = self._moved, set()
         return {name: self._sensors[name].horizon_ms for name in moved}
 
     def wait(self, steady_ms: int) -> None:
-        """Have patience with every sensor from now on: after an outage readings may be on their way."""
+        """Start the patience of every sensor anew: after an outage readings may still arrive."""
         for sensor in self._sensors.values():
             sensor.arrived_ms = max(sensor.arrived_ms, steady_ms)
 
     def _due(self, name: str, now_ms: int | None, steady_ms: int | None) -> Iterator[Window]:
         sensor = self._sensors[name]
         for start_ms in sorted(sensor.open):
-            passed = start_ms < sensor.horizon_ms or start_ms in sensor.doomed
+            passed = start_ms < sensor.horizon_ms or start_ms in sensor.implausible
             if passed or self._is_over(sensor, start_ms, now_ms, steady_ms):
                 yield self._pop(name, sensor, start_ms)
 
     def _is_over(self, sensor: _Sensor, start_ms: int, now_ms: int | None, steady_ms: int | None) -> bool:
-        """Whether the clocks say so, of a window that event time has not passed."""
+        """Whether the clocks close a window that event time has not passed."""
         if steady_ms is None:
             return False
         quiet_ms = steady_ms - sensor.arrived_ms
@@ -230,18 +233,18 @@ class Windows:
         channels = sensor.open.pop(start_ms)
         self._total -= sum(map(len, channels.values()))
         end_ms = start_ms + self.length_ms
-        if start_ms in sensor.doomed:
-            sensor.doomed -= {start_ms}
+        if start_ms in sensor.implausible:
+            sensor.implausible -= {start_ms}
         else:
             sensor.horizon_ms = max(sensor.horizon_ms, end_ms)
         self._moved.add(name)
         sensor.closed = (*sensor.closed, start_ms)[-CLOSED_REMEMBERED:]
-        means = {channel: average(held) for channel, held in sorted(channels.items())}
+        means = {channel: average(values) for channel, values in sorted(channels.items())}
         return Window(name, start_ms, end_ms, means)
 
 
-def average(held: Mapping[int, float]) -> ChannelMean:
-    """The mean of the minutes' means of {at_ms: value}, the same bits whatever the order of arrival.
+def average(values: Mapping[int, float]) -> ChannelMean:
+    """The mean of the minutes' means of {at_ms: value}, the same bits in any order of arrival.
 
     A burst does not outweigh a minute:
 
@@ -249,8 +252,31 @@ def average(held: Mapping[int, float]) -> ChannelMean:
     2.0
     """
     by_minute: dict[int, list[float]] = {}
-    for at_ms, value in held.items():
+    for at_ms, value in values.items():
         by_minute.setdefault(at_ms // MINUTE_MS, []).append(value)
-    minutes = [fsum(values) / len(values) for values in by_minute.values()]
-    values = held.values()
-    return ChannelMean(fsum(minutes) / len(minutes), len(minutes), len(held), min(values), max(values))
+    minutes = [fsum(each) / len(each) for each in by_minute.values()]
+    low, high = min(values.values()), max(values.values())
+    return ChannelMean(fsum(minutes) / len(minutes), len(minutes), len(values), low, high)
+
+
+def expected_minutes(length_ms: int, cadence_minutes: int = 1) -> int:
+    """How many minutes of a window have a reading, where one comes every `cadence_minutes`.
+
+    >>> [expected_minutes(900_000, cadence) for cadence in (1, 4, 5, 15, 60)]
+    [15, 3, 3, 1, 1]
+    """
+    return max(1, length_ms // (cadence_minutes * MINUTE_MS))
+
+
+def needed_minutes(length_ms: int, cadence_minutes: int = 1, coverage: float = COVERAGE) -> int:
+    """How many minutes of a window must have a reading: `coverage` of the expected ones, at least 1.
+
+    Readings of a slow channel jitter, and one near the edge of a window falls into the next. So a slow
+    channel never needs more than the minutes that every window has if stamps jitter by up to a minute:
+
+    >>> [needed_minutes(900_000, cadence) for cadence in (1, 3, 4, 5, 15)]
+    [12, 4, 3, 2, 1]
+    """
+    share = ceil(coverage * expected_minutes(length_ms, cadence_minutes))
+    certain = (length_ms // MINUTE_MS - 1) // cadence_minutes if cadence_minutes > 1 else share
+    return max(1, min(share, certain))

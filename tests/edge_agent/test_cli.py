@@ -88,7 +88,7 @@ def test_check_of_bad_settings_or_bundles_exits_78(tmp_path: Path, bundles: Path
     bad_bundle = run("check", "--config", config)
     assert (bad_settings.returncode, bad_bundle.returncode) == (78, 78)
     assert "broker.port: expected a valid integer" in bad_settings.stderr
-    assert "expected a msgpack map" in bad_bundle.stderr
+    assert "not a bundle" in bad_bundle.stderr
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_impossible_windows_are_a_usage_error(bundles: Path, csv: Path, option: 
          "edge-agent: {bundles}: expected a bundle for sensor D3EB, got 5A2D; "
          "make one with: model-export fit --sensor D3EB --out D3EB.bundle …"),
         (["inspect", "{csv}"], 1,
-         "edge-agent: {csv}: expected a msgpack map, the file is cut or not a bundle; copy it again"),
+         "edge-agent: {csv}: not a bundle, or a cut one; copy or export it again"),
         (["inspect", "no.bundle"], 1,
          "edge-agent: no.bundle: No such file or directory; expected a bundle written by model-export"),
         (["check", "--config", "no.toml"], 78,

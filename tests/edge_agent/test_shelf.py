@@ -53,7 +53,7 @@ def test_changes_are_taken_in_and_a_bad_bundle_never_replaces_a_good_one(tmp_pat
 
     (tmp_path / "a.bundle").write_bytes(b"cut")
     [refused] = shelf_.refresh()
-    assert "expected a msgpack map" in (refused.problem or "")
+    assert "not a bundle" in (refused.problem or "")
     assert shelf_.models == {"5A2D": before}
     assert shelf_.refresh() == []
 

@@ -41,7 +41,11 @@ def test_a_round_trip_predicts_the_same_bits(model: Model) -> None:
 
 def test_a_round_trip_keeps_every_field(model: Model) -> None:
     model = replace(
-        model, transfer=np.array([[1.1, 0.0, 3.0], [0.0, 0.9, 1.0]]), adapter=(1.02, -0.1), hold=(8.0, 40.0)
+        model,
+        transfer=np.array([[1.1, 0.0, 3.0], [0.0, 0.9, 1.0]]),
+        adapter=(1.02, -0.1),
+        hold=(8.0, 40.0),
+        cadence_minutes={"op1": 5, "temperature": 15},
     )
     again = bundle.decode(bundle.encode(model))
     for field in fields(Model):
@@ -58,6 +62,21 @@ def test_a_round_trip_keeps_channels_that_are_not_measured() -> None:
     again = bundle.decode(data)
     assert again.warming == {"warming_1h": 3_600_000, "warming_4h": 14_400_000}
     assert again.measured == ("op1", "op2")
+
+
+def test_a_cadence_of_a_minute_changes_no_byte(model: Model) -> None:
+    """It is the default, so that bundles of before keep their id."""
+    plain = bundle.encode(model)
+    assert bundle.encode(replace(model, cadence_minutes={"op1": 1, "temperature": 1})) == plain
+    assert "cadence" not in body_of(model)
+
+
+def test_an_agent_that_ignores_the_cadence_computes_the_same(model: Model) -> None:
+    """Hence the format is still 1: such an agent withholds windows, but no value differs."""
+    slow = replace(model, cadence_minutes={"op1": 5})
+    assert msgpack.unpackb(bundle.encode(slow))["format"] == 1
+    again = bundle.decode(sealed({k: v for k, v in body_of(slow).items() if k != "cadence"}))
+    assert again.predict_one((231.4, 206.1), 24.3) == slow.predict_one((231.4, 206.1), 24.3)
 
 
 def test_a_bundle_of_32_support_vectors_is_tiny(model: Model) -> None:
@@ -103,7 +122,7 @@ junk = st.recursive(
 )
 
 
-@given(key=st.sampled_from(sorted({*body_of(make_model()), "hold", "warming"})), value=junk)
+@given(key=st.sampled_from(sorted({*body_of(make_model()), "hold", "warming", "cadence"})), value=junk)
 def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, value: object) -> None:
     """A right checksum proves nothing about the content: any field may hold anything."""
     body = {**body_of(make_model()), key: value}
@@ -117,8 +136,8 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"", "x.bundle: expected a msgpack map, the file is cut or not a bundle; copy it again"),
-        (b"PK\x03\x04", "x.bundle: expected a msgpack map, the file is cut or not a bundle; copy it again"),
+        (b"", "x.bundle: not a bundle, or a cut one; copy or export it again"),
+        (b"PK\x03\x04", "x.bundle: not a bundle, or a cut one; copy or export it again"),
         (
             sealed(body_of(make_model()), format=3),
             "x.bundle: format 3, this version reads 1-2; export again with a matching model-export",
@@ -165,6 +184,19 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
         (
             sealed({**body_of(make_warming_model()), "warming": {"warming_1h": 1.0}}),
             "x.bundle: expected a complete model, got a memory of 1.0 where 60 to 86400 seconds belong; "
+            "export it again",
+        ),
+        *(
+            (
+                sealed({**body_of(make_model()), "cadence": {"op1": minutes}}),
+                f"x.bundle: expected a complete model, got a cadence of {minutes!r} where 1 to 1440 minutes "
+                "belong; export it again",
+            )
+            for minutes in (0, 1441, 5.0, True, "5")
+        ),
+        (
+            sealed({**body_of(make_model()), "cadence": {"op3": 5}}),
+            "x.bundle: expected a complete model, got a cadence of 'op3', which no sensor sends; "
             "export it again",
         ),
         (b"\x00" * 2_000_000, "x.bundle: expected at most 1048576 bytes, got 2000000; is this a bundle?"),

@@ -52,6 +52,22 @@ def test_too_little_coverage_is_published_without_a_value(model: Model) -> None:
     assert (estimate.gas, estimate.unit, estimate.model) == ("CO", "ppm", model.id)
 
 
+def test_a_slow_sensor_is_expected_at_its_own_cadence(model: Model) -> None:
+    every_five = [each for each in recording() if each.at_ms // 60_000 % 5 == 0]
+    slow = replace(model, cadence_minutes=dict.fromkeys(("op1", "op2", "temperature"), 5))
+    [estimate] = Pipeline(Windows(), {"5A2D": slow}).replay(every_five)
+    assert (estimate.quality, estimate.reasons) == (1, ())
+    assert estimate.minutes == {"op1": 3, "op2": 3, "temperature": 3, "expected": 3}
+
+
+def test_beside_a_slow_thermometer_the_fastest_channel_is_the_measure(model: Model) -> None:
+    seldom = [each for each in recording() if each.channel != "temperature" or each.at_ms % 300_000 == 0]
+    slow = replace(model, cadence_minutes={"temperature": 5})
+    [estimate] = Pipeline(Windows(), {"5A2D": slow}).replay(seldom)
+    assert estimate.quality == 1
+    assert estimate.minutes == {"op1": 15, "op2": 15, "temperature": 3, "expected": 15}
+
+
 def test_a_channel_that_said_nothing_has_no_minutes(model: Model) -> None:
     silent = [reading for reading in recording() if reading.channel != "op2"]
     [estimate] = Pipeline(Windows(), {"5A2D": model}).replay(silent)

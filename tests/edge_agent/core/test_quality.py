@@ -1,5 +1,7 @@
 """Quality: one flag, every reason, and nothing removed in silence."""
 
+from dataclasses import replace
+
 import pytest
 
 from edge_agent.core.model import Model
@@ -53,6 +55,28 @@ def test_without_a_model_a_window_is_missing_and_says_what_else_is(model: Model)
     assert assess(window(), None, synchronised=True) == Verdict(Flag.MISSING, ("no_model",))
     thin = window(op1=op1(231.4, minutes=3))
     assert assess(thin, None, True) == Verdict(Flag.MISSING, ("no_model", "insufficient_coverage"))
+
+
+@pytest.mark.parametrize(
+    ("minutes", "cadence", "flag"),
+    [(3, 5, Flag.PASS), (2, 5, Flag.PASS), (1, 5, Flag.MISSING), (15, 5, Flag.PASS), (3, 1, Flag.MISSING)],
+)
+def test_coverage_is_counted_at_the_cadence_of_the_bundle(
+    model: Model, minutes: int, cadence: int, flag: Flag
+) -> None:
+    """Jitter may take one of three readings; readings more often than the bundle says are no fault."""
+    slow = replace(model, cadence_minutes=dict.fromkeys(("op1", "op2", "temperature"), cadence))
+    channels = {
+        name: ChannelMean(one.mean, minutes, minutes, one.low, one.high) for name, one in SOUND.items()
+    }
+    assert assess(window(**channels), slow, synchronised=True).flag is flag
+
+
+def test_each_channel_has_a_cadence_of_its_own(model: Model) -> None:
+    slow = replace(model, cadence_minutes={"temperature": 5})
+    seldom = ChannelMean(24.3, 3, 3, 24.3, 24.3)
+    assert assess(window(temperature=seldom), slow, synchronised=True) == Verdict(Flag.PASS)
+    assert assess(window(op1=op1(231.4, minutes=3)), slow, synchronised=True).flag is Flag.MISSING
 
 
 def test_a_channel_that_said_nothing_is_missing_whatever_coverage_is_asked_for(model: Model) -> None:

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edge_agent.core.messages import Reading
-from edge_agent.core.windows import MINUTE_MS, ChannelMean, Outcome, Window, Windows
+from edge_agent.core.windows import (
+    MINUTE_MS,
+    ChannelMean,
+    Outcome,
+    Window,
+    Windows,
+    expected_minutes,
+    needed_minutes,
+)
 
 LENGTH_MS = 900_000
 GRACE_MS = 60_000
@@ -227,7 +235,7 @@ def test_a_flood_is_bounded_and_counted() -> None:
 
 
 def test_all_windows_together_are_bounded_until_one_closes() -> None:
-    """Many sensors can be more than the memory holds; a reading that finds no room still tells the time."""
+    """Many sensors can need more memory than there is; the timestamp of a dropped reading still counts."""
     windows = Windows(LENGTH_MS, GRACE_MS, max_total=100)
     feed(windows, *(reading(at_ms, sensor="5CB6") for at_ms in range(60)))
     outcomes = feed(windows, *(reading(at_ms) for at_ms in range(50)))
@@ -256,7 +264,7 @@ def test_a_stamp_from_far_ahead_moves_nothing_for_good() -> None:
     now_ms = LENGTH_MS + MINUTE_MS
     assert windows.add(reading(now_ms), now_ms) is Outcome.LATE
     assert windows.add(reading(2 * LENGTH_MS), now_ms + LENGTH_MS) is Outcome.ACCEPTED
-    assert len(windows.close()) == 1, "that of the impossible stamp"
+    assert len(windows.close()) == 1, "that of the implausible timestamp"
     assert windows.take_closed_until() == {"5A2D": 2 * LENGTH_MS}
     assert windows.take_closed_until() == {}, "told once"
 
@@ -271,4 +279,52 @@ def test_a_window_tells_mean_minutes_and_extremes_of_each_channel() -> None:
         LENGTH_MS,
         {"op1": ChannelMean(3.5, 2, 3, 1.0, 5.0), "temperature": ChannelMean(24.0, 1, 1, 24.0, 24.0)},
     )
-    assert window.expected_minutes == 15
+    assert expected_minutes(window.length_ms) == 15
+
+
+@pytest.mark.parametrize(
+    ("cadence", "expected", "needed"),
+    [
+        (1, 15, 12),
+        (2, 7, 6),
+        (3, 5, 4),
+        (4, 3, 3),
+        (5, 3, 2),
+        (6, 2, 2),
+        (7, 2, 2),
+        (8, 1, 1),
+        (15, 1, 1),
+        (16, 1, 1),
+        (1440, 1, 1),
+    ],
+)
+def test_coverage_is_counted_at_the_cadence_of_the_channel(cadence: int, expected: int, needed: int) -> None:
+    assert (expected_minutes(LENGTH_MS, cadence), needed_minutes(LENGTH_MS, cadence)) == (expected, needed)
+
+
+@given(
+    cadence=st.integers(1, 30),
+    length=st.integers(1, 240),
+    coverage=st.floats(0.0, 1.0),
+    phase_ms=st.integers(0, 30 * MINUTE_MS),
+    jitter=st.randoms(use_true_random=False),
+)
+def test_a_slow_sensor_that_loses_nothing_is_never_refused(
+    cadence: int, length: int, coverage: float, phase_ms: int, jitter: random.Random
+) -> None:
+    """Whatever its phase, and with up to a minute of jitter; readings more often than that never hurt."""
+    windows = Windows(length * MINUTE_MS)
+    for number in range(6 * length // cadence + 6):
+        for faster in range(jitter.choice([1, 1, 2])):
+            at_ms = phase_ms + number * cadence * MINUTE_MS + jitter.randrange(MINUTE_MS) + faster
+            windows.add(reading(at_ms), now_ms=at_ms)
+    needed = needed_minutes(length * MINUTE_MS, cadence, coverage)
+    whole = windows.close_all()[1:-1]
+    assert cadence == 1 or all(window.channels["op1"].minutes >= needed for window in whole)
+
+
+@given(coverage=st.floats(0.0, 1.0), length=st.integers(1, 1440))
+def test_at_one_reading_a_minute_the_share_is_exact(coverage: float, length: int) -> None:
+    """Jitter is no excuse there: the plain rule, for every setting of coverage."""
+    needed = needed_minutes(length * MINUTE_MS, 1, coverage)
+    assert needed - 1 < max(1.0, coverage * length) <= needed

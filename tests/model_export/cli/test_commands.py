@@ -264,7 +264,7 @@ def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.
         ),
         (
             "evaluate january.csv january.csv",
-            "january.csv: expected a msgpack map, the file is cut or not a bundle; copy it again",
+            "january.csv: not a bundle, or a cut one; copy or export it again",
         ),
         (
             "fit january.csv --sensor a/b --out x.bundle",
