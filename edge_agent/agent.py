@@ -18,9 +18,8 @@ from edge_agent.core.errors import (
 )
 from edge_agent.core.messages import Decoder, Reading, format_time, topic_filter
 from edge_agent.core.pipeline import Pipeline
-from edge_agent.core.quality import enough_minutes
 from edge_agent.core.warming import REACH_MS, TEMPERATURE
-from edge_agent.core.windows import CLOSED_REMEMBERED, Outcome, Windows
+from edge_agent.core.windows import CLOSED_REMEMBERED, Outcome, Windows, needed_minutes
 from edge_agent.held import Held
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
@@ -272,12 +271,11 @@ class Agent:
 
     def _recall(self, sensor: str) -> list[tuple[int, float]]:
         """The temperatures of the last day's windows, for a model that looks back."""
-        coverage, last = self._settings.windows.coverage, REACH_MS // self._windows.length_ms
-        return [
-            (each.start_ms, each.mean)
-            for each in self._journal.means(sensor, TEMPERATURE, last)
-            if each.minutes >= enough_minutes(each.expected, coverage)
-        ]
+        length_ms, model = self._windows.length_ms, self._pipeline.models.get(sensor)
+        cadence_minutes = model.cadence_minutes.get(TEMPERATURE, 1) if model else 1
+        needed = needed_minutes(length_ms, cadence_minutes, self._settings.windows.coverage)
+        means = self._journal.means(sensor, TEMPERATURE, REACH_MS // length_ms)
+        return [(each.start_ms, each.mean) for each in means if each.minutes >= needed]
 
     def _handle_signals(self) -> None:
         threading.excepthook = self._on_thread_death

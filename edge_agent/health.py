@@ -8,6 +8,7 @@ from typing import Any
 
 from edge_agent.core.messages import Reading, format_time
 from edge_agent.core.model import Model
+from edge_agent.core.windows import MINUTE_MS
 
 STUCK_REPEATS = 15  # the same value to the last digit so often: no living electrode does that
 
@@ -36,13 +37,17 @@ class Heard:
     def describe(self, sensor: str, model: Model | None, silent_since_ms: int) -> dict[str, Any]:
         """One sensor's part of the health record."""
         channels = self._channels.get(sensor, {})
+        cadence_minutes = model.cadence_minutes if model else {}
         expected = {*channels, *((*model.measured, model.auxiliary) if model else ())}
         last_at_ms = self._last_at_ms.get(sensor)
         return {
             "model": model.id if model else None,
             "last_reading": None if last_at_ms is None else format_time(last_at_ms),
             "silent": sorted(
-                name for name in expected if name not in channels or channels[name][0] < silent_since_ms
+                name
+                for name in expected
+                if name not in channels
+                or channels[name][0] < silent_since_ms - (cadence_minutes.get(name, 1) - 1) * MINUTE_MS
             ),
             "stuck": sorted(
                 name

@@ -21,6 +21,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from edge_agent.core.errors import BadSettings
 from edge_agent.core.messages import CHANNELS, TEMPLATES, Decoder, is_sensor
+from edge_agent.core.windows import COVERAGE
 
 DEFAULT_FILE = Path("/etc/edge-agent/edge-agent.toml")
 MAX_BYTES = 65_536
@@ -129,7 +130,7 @@ class Windows(Section):
     grace_s: float = Field(60, ge=0, le=86_400)
     patience_s: float = Field(120, ge=0, le=86_400)
     future_s: Positive = 300
-    coverage: float = Field(0.75, ge=0, le=1)
+    coverage: float = Field(COVERAGE, ge=0, le=1)
     max_readings: Count = 1_800
 
 

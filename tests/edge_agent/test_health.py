@@ -1,6 +1,7 @@
 """Health: who is silent, who is stuck, and what the process uses."""
 
 import json
+from dataclasses import replace
 from importlib.metadata import version
 
 from edge_agent.core.messages import Reading
@@ -21,6 +22,15 @@ def test_a_channel_that_the_model_needs_and_nobody_hears_is_silent(model: Model)
         "stuck": [],
     }
     assert heard.sensors() == ["5A2D"]
+
+
+def test_a_slow_channel_is_silent_after_its_cadence(model: Model) -> None:
+    """silent_s is meant for a reading a minute; one that comes every 5 minutes has 4 minutes more."""
+    heard, slow = Heard(), replace(model, cadence_minutes={"op1": 5})
+    readings = [Reading("5A2D", name, 0, 1.0) for name in ("op1", "op2", "temperature")]
+    heard.note(readings, elapsed_ms=0)
+    silent = [heard.describe("5A2D", slow, since)["silent"] for since in (0, 1, 240_000, 240_001)]
+    assert silent == [[], ["op2", "temperature"], ["op2", "temperature"], ["op1", "op2", "temperature"]]
 
 
 def test_a_sensor_never_heard_is_all_silent(model: Model) -> None:
