@@ -122,7 +122,7 @@ def test_two_hours_of_six_sensors_equal_replay_to_the_last_bit(
     wait_until(lambda: len(collector.payloads) >= 48, what="48 windows")
     assert collector.once() == replayed(stream, bundles)
     assert len(collector.estimates) == 48
-    assert {e.reasons for e in collector.estimates} <= {(), ("past_unknown",)}
+    assert {e.reasons for e in collector.estimates} <= {(), ("temperature_history_incomplete",)}
 
 
 def retained(broker: Broker, topic: str) -> bytes:

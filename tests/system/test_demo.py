@@ -143,7 +143,10 @@ def flagged(estimates: list[Estimate]) -> list[tuple[str, int, tuple[str, ...]]]
         (each.sensor, each.start_ms, each.reasons)
         for each in estimates
         if each.quality != 1
-        and not (each.reasons == ("past_unknown",) and each.start_ms - first_ms[each.sensor] < 3 * 3_600_000)
+        and not (
+            each.reasons == ("temperature_history_incomplete",)
+            and each.start_ms - first_ms[each.sensor] < 3 * 3_600_000
+        )
     ]
 
 

@@ -131,7 +131,9 @@ def test_an_estimate_whose_past_is_mostly_guessed_is_suspect() -> None:
     stream = [r for r in readings(24) if not 12 <= (r.at_ms - HOUR_MS * 1000) / HOUR_MS < 16]
     estimates = list(Pipeline(Windows(), {"5A2D": make_warming_model()}).replay(stream))
     guessed = [
-        (each.start_ms / HOUR_MS - 1000, each.quality) for each in estimates if "past_unknown" in each.reasons
+        (each.start_ms / HOUR_MS - 1000, each.quality)
+        for each in estimates
+        if "temperature_history_incomplete" in each.reasons
     ]
     expected = [*np.arange(0, 2.8, 0.25), *np.arange(16, 17.1, 0.25)]
     assert guessed == [(hour, 3) for hour in expected]
