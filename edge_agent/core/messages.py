@@ -13,6 +13,7 @@ from edge_agent.core.errors import BadEstimate, BadReading
 
 CHANNELS = ("op1", "op2", "temperature")
 TEMPLATES = ("sensors/{sensor}/{channel}", "sensors/{sensor}")
+TIMESTAMP, SENSOR = "timestamp", "sensor"  # columns of a recording, beside its channels
 
 LIMIT = 1e15  # beyond any electrode or thermometer, and sums of such values stay finite
 LAST_MS = 4_102_444_800_000  # the year 2100

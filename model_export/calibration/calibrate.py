@@ -119,6 +119,7 @@ def _model(fitted: Fitted, small: Compressed, train: Dataset, gas: str) -> Model
         trend=small.trend,
         hold=fitted.hold,
         warming=train.warming,
+        cadence_minutes=train.cadence_minutes,
         domain={
             name: (float(values.min()), float(values.max()))
             for name, values in zip(names, columns, strict=True)

@@ -71,7 +71,8 @@ def transfer(model: Model, source: Dataset, target: Dataset) -> tuple[Model, Tra
     """
     learnt = learn(source, target)
     matrix = learnt.matrix if model.transfer is None else _after(model.transfer, learnt.matrix)
-    moved = replace(model, sensor=target.sensor, transfer=matrix, id="")
+    cadence_minutes = target.cadence_minutes
+    moved = replace(model, sensor=target.sensor, transfer=matrix, cadence_minutes=cadence_minutes, id="")
     if model.interval is None:
         return moved, learnt
     there, here = overlap(source, target)

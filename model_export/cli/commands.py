@@ -22,9 +22,8 @@ from model_export.cli.outputs import require_places, save
 from model_export.doctor import diagnose as doctors
 from model_export.doctor import picture, words
 from model_export.figures.axes import png
-from model_export.recordings.averaging import Stamp
-from model_export.recordings.dataset import Dataset, load, require_trainable, require_windows, split
-from model_export.recordings.owners import files_of_other_sensors
+from model_export.recordings.catalogue import files_of_other_sensors
+from model_export.recordings.dataset import Dataset, Stamp, load, require_trainable, require_windows, split
 from model_export.recordings.tables import Layout
 from model_export.recordings.units import remarks, remarks_beside
 from model_export.regression.compress import Method

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from model_export.recordings import column_names
+from model_export.recordings.tables import parse_columns
 
 Kernel = Literal["matern12", "matern32", "matern52", "rbf"]
 Reference = Literal["auto", "average", "start", "end"]
@@ -13,7 +13,7 @@ Reference = Literal["auto", "average", "start", "end"]
 
 def _columns(text: str) -> dict[str, str]:
     try:
-        return column_names.parse(text)
+        return parse_columns(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
 

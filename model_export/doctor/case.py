@@ -7,9 +7,8 @@ from pathlib import Path
 from model_export.doctor import clock, stuck
 from model_export.doctor.lag import Scan, scan
 from model_export.doctor.minutes import on_minutes
-from model_export.recordings.averaging import Stamp
-from model_export.recordings.dataset import Dataset, windows
-from model_export.recordings.owners import identity
+from model_export.recordings.catalogue import identity
+from model_export.recordings.dataset import Dataset, Stamp, windows
 from model_export.recordings.tables import Layout, Recording, read
 
 

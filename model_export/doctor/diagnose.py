@@ -21,8 +21,7 @@ from model_export.doctor import (
 from model_export.doctor.case import Case, by_sensor, open_case
 from model_export.doctor.finding import Finding, by_severity
 from model_export.doctor.smooth import smooth
-from model_export.recordings.averaging import Stamp
-from model_export.recordings.dataset import MIN_WINDOWS, require_trainable
+from model_export.recordings.dataset import MIN_WINDOWS, Stamp, require_trainable
 from model_export.recordings.tables import Layout
 
 Progress = Callable[[int, int], None]

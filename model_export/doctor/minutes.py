@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
 from edge_agent.core.kernel import Array
-from edge_agent.core.windows import MINUTE_MS
-from model_export.recordings.averaging import CAPTURE, Stamp, cadence_minutes
-from model_export.recordings.tables import REFERENCE, TEMPERATURE, Recording, Series
+from edge_agent.core.windows import COVERAGE, MINUTE_MS
+from model_export.recordings.dataset import Stamp
+from model_export.recordings.tables import REFERENCE, TEMPERATURE, Recording, Series, cadence_minutes
 
 DAY_MS = 1440 * MINUTE_MS
 SLOW_MINUTES = 240  # what changes over more than these belongs to the day and the weather
@@ -43,7 +43,7 @@ class Minutes:
 def on_minutes(recording: Recording, stamp: Stamp = "auto") -> Minutes:
     """The recording with several values of one minute averaged, and long silences cut short."""
     series = dict(recording.series)
-    every = cadence_minutes(series[REFERENCE])
+    every = cadence_minutes(series[REFERENCE].at_ms)
     if stamp == "end":
         earlier = series[REFERENCE].at_ms - every * MINUTE_MS
         series[REFERENCE] = Series(earlier, series[REFERENCE].values)
@@ -135,7 +135,7 @@ def _ahead(values: Array, every: int) -> Array:
     there, ones = np.isfinite(values), np.ones(every)
     counts = np.convolve(there, ones)[every - 1 :]
     totals = np.convolve(np.where(there, values, 0.0), ones)[every - 1 :]
-    return np.where(counts >= CAPTURE * every, totals / np.maximum(counts, 1.0), np.nan)
+    return np.where(counts >= COVERAGE * every, totals / np.maximum(counts, 1.0), np.nan)
 
 
 def _held(values: Array, every: int) -> Array:

@@ -1,4 +1,4 @@
-"""Which recordings there are, of which sensor, site and season: from their names, or from a manifest."""
+"""Recordings and their sensor, site and season, by the names of the files or by a manifest."""
 
 import csv
 import re
@@ -11,18 +11,16 @@ from typing import Any, cast, get_args
 
 from edge_agent.core.errors import BadRecording, RespireError
 from edge_agent.core.messages import is_sensor
-from model_export.recordings import column_names
-from model_export.recordings.averaging import Stamp
-from model_export.recordings.dataset import Dataset, load, require_trainable, split
-from model_export.recordings.tables import Layout
+from model_export.recordings.dataset import Dataset, Stamp, load, require_trainable, split
+from model_export.recordings.tables import Layout, parse_columns
 
 MANIFESTS = ("manifest.csv", "manifest.toml")
 COLUMNS = ("path", "sensor", "site", "season")
-MORE = ("unit", "gas", "columns", "timezone", "reference")  # may be left out
-LONGEST = 200  # bytes of SENSOR_SITE-SEASON: a file of that name with an ending must be possible
-TABLES = (".csv", ".parquet", ".gz", ".bz2", ".zip", ".xz")  # endings that are read, in any case
+MORE = ("unit", "gas", "columns", "timezone", "reference")  # optional
+LONGEST = 200  # bytes of SENSOR_SITE-SEASON, so that it can be the name of a file with an ending
+TABLES = (".csv", ".parquet", ".gz", ".bz2", ".zip", ".xz")  # endings, in lower or upper case
 _NAME = re.compile(r"(?P<sensor>.+)_(?P<site>[^_-]+)-(?P<season>[^_.-]+)")
-_OPTION = re.compile(r"--(columns|timezone|sensor)")  # of `fit`, named in the reader's advice
+_OPTION = re.compile(r"--(columns|timezone|sensor)")  # of `fit`, as the messages of tables.py name them
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,20 +41,18 @@ class Place:
 
     @classmethod
     def parse(cls, name: str) -> "Place | None":
-        """The place that a file's name gives: SENSOR_SITE-SEASON, the endings of tables left aside.
+        """The place in a file name SENSOR_SITE-SEASON, with or without the ending of a table.
 
         >>> Place.parse("van-1_left_T-W.csv.gz"), Place.parse("january.csv")
         (Place(sensor='van-1_left', site='T', season='W'), None)
         """
-        while name.lower().endswith(TABLES):
-            name = name.rpartition(".")[0]
-        match = _NAME.fullmatch(name)
+        match = _NAME.fullmatch(_stem(name))
         return cls(match["sensor"], match["site"], match["season"]) if match else None
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A place's files, what its reference measures, and how they are written (as the options of `fit`)."""
+    """The files of a place, and how to read them (the options of `fit`)."""
 
     place: Place
     paths: tuple[Path, ...]
@@ -69,7 +65,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A recording read and split: the first windows to learn from, the last to be judged by."""
+    """A recording's windows, split: the first to fit to, the last to test on."""
 
     place: Place
     gas: str
@@ -77,18 +73,18 @@ class Member:
     test: Dataset
 
     def warmed(self, memories_ms: Mapping[str, int]) -> "Member":
-        """The same with the channels that are not measured."""
+        """The same with channels for warming, see `Dataset.warmed`."""
         return replace(self, train=self.train.warmed(memories_ms), test=self.test.warmed(memories_ms))
 
     def comparable(self, other: "Member") -> bool:
-        """Whether a model of one could be asked about the other: same gas, unit and channels."""
+        """Whether a model fitted to one can be used on the other: same gas, unit and channels."""
         mine, theirs = self.train, other.train
         return (self.gas, mine.unit, mine.channels) == (other.gas, theirs.unit, theirs.channels)
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A recording that could not be used, and why."""
+    """A recording that is not usable, and why."""
 
     name: str
     reason: str
@@ -96,14 +92,14 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """All recordings that could be read, and those that could not."""
+    """All recordings that are usable, and those that are not."""
 
     members: tuple[Member, ...]
     skipped: tuple[Skipped, ...]
 
     @property
     def sensors(self) -> tuple[str, ...]:
-        """The sensors that can be used, by name."""
+        """The names of all sensors, sorted."""
         return tuple(sorted({member.place.sensor for member in self.members}))
 
     def of(self, sensors: Iterable[str]) -> "Collection":
@@ -119,8 +115,40 @@ class Collection:
         return tuple(sorted(windows, key=lambda name: (-windows[name], name))[:count])
 
 
+def identity(path: Path) -> tuple[str, str]:
+    """The sensor and dataset in a file name SENSOR_SITE-SEASON; otherwise its stem for both.
+
+    >>> identity(Path("co/5A2D_T-W.csv")), identity(Path("january.csv.gz"))
+    (('5A2D', 'T-W'), ('january', 'january'))
+    """
+    place, stem = Place.parse(path.name), _stem(path.name)
+    return (place.sensor, place.dataset) if place else (stem, stem)
+
+
+def files_of_other_sensors(paths: Iterable[Path], sensor: str, because: str) -> tuple[str, ...]:
+    """A line for each file whose name, SENSOR_SITE-SEASON, has another sensor.
+
+    >>> paths = [Path("5CB6_T-W.csv"), Path("5A2D_C-S.csv"), Path("x_2024-01.csv")]
+    >>> files_of_other_sensors(paths, "5A2D", "--sensor is")
+    ('5CB6_T-W.csv: its name says sensor 5CB6, but --sensor is 5A2D; check the files',)
+    """
+    named = {path.name: identity(path) for path in paths}
+    return tuple(
+        f"{name}: its name says sensor {owner}, but {because} {sensor}; check the files"
+        for name, (owner, dataset) in named.items()
+        # In x_2024-01.csv, 2024-01 is a date, not a site and a season.
+        if owner not in (sensor, dataset) and dataset[0].isalpha()
+    )
+
+
+def _stem(name: str) -> str:
+    while name.lower().endswith(TABLES):
+        name = name.rpartition(".")[0]
+    return name
+
+
 def find(source: Path) -> tuple[list[Entry], list[Skipped]]:
-    """The recordings of a folder or a manifest, and the rows and files that say too little."""
+    """The recordings in a folder or a manifest, and the files and rows that cannot be used."""
     manifest = _manifest(source)
     if manifest is not None:
         return _listed(manifest)
@@ -140,7 +168,7 @@ def find(source: Path) -> tuple[list[Entry], list[Skipped]]:
 
 
 def _named(path: Path) -> Place | None:
-    """The place that a file's name gives; None if the file has nothing to do with recordings."""
+    """The place in a file name; None for a file that is not a table."""
     place = Place.parse(path.name)
     if not path.name.lower().endswith(TABLES):
         if place or Place.parse(path.stem):
@@ -161,7 +189,7 @@ def _require_alone(path: Path, known: Entry | None) -> None:
 
 
 def collect(source: Path, test_share: float = 0.2) -> Collection:
-    """Read every recording; one that cannot be used is set aside."""
+    """Read every recording; those that are not usable are listed as skipped."""
     entries, skipped = find(source)
     members = []
     for entry in entries:
@@ -227,7 +255,7 @@ def _entry(manifest: Path, row: Mapping[str, Any]) -> Entry:
 
 def _columns(text: str) -> dict[str, str]:
     try:
-        return column_names.parse(text)
+        return parse_columns(text)
     except ValueError as error:
         raise BadRecording(f"columns: {error}") from error
 
@@ -240,7 +268,7 @@ def _stamp(text: str) -> Stamp:
 
 
 def require_writable(place: Place) -> None:
-    """Refuse names that could not be told apart, or not be written, as SENSOR_SITE-SEASON."""
+    """Refuse names that SENSOR_SITE-SEASON cannot hold."""
     for name in ("sensor", "site", "season"):
         text = getattr(place, name)
         if not is_sensor(text):
@@ -249,7 +277,7 @@ def require_writable(place: Place) -> None:
             )
         if name != "sensor" and set(text) & set("-_"):
             raise BadRecording(
-                f"{name}: expected no - or _, which part SENSOR_SITE-SEASON, got {text!r}; rename it"
+                f"{name}: expected no - or _, the separators of SENSOR_SITE-SEASON, got {text!r}; rename it"
             )
     if (length := len(str(place).encode())) > LONGEST:
         raise BadRecording(
@@ -277,7 +305,7 @@ def _toml_rows(manifest: Path) -> Sequence[Mapping[str, Any]]:
 
 
 def _joined(known: Entry | None, entry: Entry) -> Entry:
-    """One entry a place: a recording may come in several files, if all are written alike."""
+    """One entry per place: a recording may have several files if they are read with the same options."""
     if known is None:
         return entry
     for name in MORE:

@@ -1,26 +1,40 @@
-"""Windows of one sensor beside the reference: what a calibration learns from and is judged by."""
+"""15-minute windows of one sensor beside the reference, made by the agent's own windows and coverage rule."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
-from edge_agent.core.warming import PREFIX
-from model_export.recordings.averaging import Stamp, average
-from model_export.recordings.tables import REFERENCE, TEMPERATURE, Layout, Recording, read
-from model_export.recordings.warmings import warmings
+from edge_agent.core.messages import Reading, format_time
+from edge_agent.core.warming import DIGITS, PREFIX, weights
+from edge_agent.core.windows import MINUTE_MS, WINDOW_MS, Window, Windows, expected_minutes, needed_minutes
+from model_export.recordings.tables import (
+    REFERENCE,
+    TEMPERATURE,
+    Layout,
+    Recording,
+    Series,
+    cadence_minutes,
+    read,
+)
 from model_export.regression.metrics import varies
 
 MIN_WINDOWS = 50
+WINDOW_MINUTES = WINDOW_MS // MINUTE_MS
+
+Stamp = Literal["auto", "average", "start", "end"]
+_Means = dict[str, dict[int, float]]  # column -> {window start: mean}
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Windows where every channel (and the reference, if asked for) is valid, in the order of time."""
+    """Windows where every channel and the reference, if it is read, are valid, in the order of time."""
 
     name: str
     sensor: str
@@ -29,11 +43,12 @@ class Dataset:
     start_ms: NDArray[np.int64]  # (n,)
     inputs: Array  # (n, d)
     auxiliary: Array  # (n,)
-    target: Array  # (n,), NaN throughout where no reference was asked for
-    temperatures: Mapping[int, float] = field(default_factory=dict)  # of all windows, also of those left out
-    warming: Mapping[str, int] = field(default_factory=dict)  # channels that are not measured: memory in ms
-    dropped_rows: Mapping[str, int] = field(default_factory=dict)
-    dropped_windows: Mapping[str, int] = field(default_factory=dict)
+    target: Array  # (n,), NaN where no reference is read
+    temperatures: Mapping[int, float] = field(default_factory=dict)  # of every window that has one, by start
+    warming: Mapping[str, int] = field(default_factory=dict)  # derived channels: memory in ms
+    cadence_minutes: Mapping[str, int] = field(default_factory=dict)  # between readings, where not 1
+    dropped_rows: Mapping[str, int] = field(default_factory=dict)  # reason -> values or rows
+    dropped_windows: Mapping[str, int] = field(default_factory=dict)  # reason -> windows, one reason each
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -50,7 +65,7 @@ class Dataset:
         )
 
     def warmed(self, memories_ms: Mapping[str, int]) -> "Dataset":
-        """The same with a channel for each memory: how much warmer it is than it was, see `warmings`."""
+        """The same with one more channel per memory: see `warmings`."""
         new = {name: memory_ms for name, memory_ms in memories_ms.items() if name not in self.warming}
         if not new:
             return self
@@ -73,7 +88,7 @@ def load(
     channels: Sequence[str] | None = None,
     reference: Stamp | None = "auto",
 ) -> Dataset:
-    """The windows of a sensor from its files; `reference=None` asks for the channels only."""
+    """The windows of a sensor from its files; with `reference=None` the reference is not read."""
     recording = read(paths, sensor, layout, channels, with_reference=reference is not None)
     if taken := [name for name in recording.channels if name.startswith(PREFIX)]:
         raise BadRecording(
@@ -84,34 +99,69 @@ def load(
 
 
 def windows(recording: Recording, unit: str, reference: Stamp | None = "auto") -> Dataset:
-    """The windows of a recording that is read already."""
-    averages = average(recording, reference)
-    d = len(recording.channels)
-    table, n = averages.table, len(averages.starts_ms)
+    """Means of the channels, the temperature and the reference, where the agent's coverage rule holds.
+
+    The reference is averaged like the channels ("average"). Or it is used as recorded, if it has one value
+    per window, stamped with the "start" or the "end" of the window. "auto" chooses "start" for a reference
+    with one value per window, otherwise "average". With None there is no reference.
+    """
+    cadence = {column: cadence_minutes(series.at_ms) for column, series in recording.series.items()}
+    if reference == "auto":
+        reference = "start" if cadence[REFERENCE] == WINDOW_MINUTES else "average"
+    d, columns = len(recording.channels), (*recording.channels, TEMPERATURE)
+    averaged = {column: cadence[column] for column in columns}
+    if reference == "average":
+        averaged[REFERENCE] = cadence[REFERENCE]
+    seen, means = _means(recording, averaged)
+    if reference in ("start", "end"):
+        means[REFERENCE] = _as_recorded(recording.series[REFERENCE], shift_ms=int(reference == "end"))
+    if reference is not None:
+        _require_overlap(recording, columns, means)
+        columns = (*columns, REFERENCE)
+    starts, dropped = _complete(seen.union(*means.values()), columns, means)
+    rows = [[means[column][start] for column in columns] for start in starts]
+    table = np.array(rows, dtype=float).reshape(len(starts), len(columns))
+    slow = {column: minutes for column, minutes in cadence.items() if minutes > 1}
     return Dataset(
         name=recording.name,
         sensor=recording.sensor,
         channels=recording.channels,
         unit=unit,
-        start_ms=np.array(averages.starts_ms, dtype=np.int64),
+        start_ms=np.array(starts, dtype=np.int64),
         inputs=table[:, :d],
         auxiliary=table[:, d],
-        target=table[:, d + 1] if REFERENCE in averages.columns else np.full(n, np.nan),
-        temperatures=averages.temperatures,
+        target=table[:, d + 1] if reference is not None else np.full(len(starts), np.nan),
+        temperatures=means[TEMPERATURE],
+        cadence_minutes={column: minutes for column, minutes in slow.items() if column != REFERENCE},
         dropped_rows=recording.dropped,
-        dropped_windows=averages.dropped,
-        notes=(*recording.notes, *averages.notes),
+        dropped_windows=dropped,
+        notes=(*recording.notes, *_cadence_notes(recording.name, slow, averaged)),
     )
 
 
+def warmings(
+    starts_ms: Iterable[int], temperatures: Mapping[int, float], memories_ms: Iterable[int]
+) -> Array:
+    """`edge_agent.core.warming` for all windows at once, the same bits: (n, memories).
+
+    `temperatures` are those of every window that has one, by start.
+    """
+    starts = np.array(sorted(temperatures), dtype=np.int64)
+    known = np.array([temperatures[start] for start in starts.tolist()])
+    rounded = np.array([round(temperature, DIGITS) for temperature in known.tolist()])
+    asked = np.searchsorted(starts, np.fromiter(starts_ms, dtype=np.int64))
+    found = [_warming(starts, known, rounded, memory_ms)[asked] for memory_ms in memories_ms]
+    return np.column_stack([np.empty((len(asked), 0)), *found])
+
+
 def split(dataset: Dataset, test_share: float = 0.2) -> tuple[Dataset, Dataset]:
-    """The first windows to train on and the last to test on: the past may not learn from the future."""
+    """The first windows to fit to and the last to test on, so that no model knows the future."""
     boundary = len(dataset) - round(len(dataset) * test_share)
     return dataset.part(slice(boundary)), dataset.part(slice(boundary, None))
 
 
 def require_windows(dataset: Dataset, at_least: int) -> None:
-    """Refuse a dataset with too few windows, saying where the others went."""
+    """Refuse a dataset with too few windows; the message says why windows were dropped."""
     if len(dataset) < at_least:
         reasons = ", ".join(f"{count} {reason}" for reason, count in dataset.dropped_windows.items())
         raise BadRecording(
@@ -121,7 +171,7 @@ def require_windows(dataset: Dataset, at_least: int) -> None:
 
 
 def require_trainable(dataset: Dataset) -> None:
-    """Refuse what no calibration could be learnt from: too little, or something that never changes."""
+    """Refuse a dataset that no model can be fitted to: too few windows, or a column that never changes."""
     require_windows(dataset, MIN_WINDOWS)
     channels = zip(dataset.channels, dataset.inputs.T, strict=True)
     for name, values in (*channels, (TEMPERATURE, dataset.auxiliary), (REFERENCE, dataset.target)):
@@ -130,3 +180,94 @@ def require_trainable(dataset: Dataset) -> None:
                 f"{dataset.name}: {name}: expected values that vary, got {values[0]:g} in all "
                 f"{len(dataset)} windows; check the sensor or map another column with --columns"
             )
+
+
+def _means(recording: Recording, cadence: Mapping[str, int]) -> tuple[set[int], _Means]:
+    """The starts of all windows, and the mean of each column where it has enough minutes."""
+    for column, minutes in cadence.items():
+        if minutes > WINDOW_MINUTES:
+            raise BadRecording(
+                f"{recording.name}: {column}: expected a value at least every {WINDOW_MINUTES} minutes, "
+                f"got one every {minutes}; use a recording with shorter averages"
+            )
+    needed = {column: needed_minutes(WINDOW_MS, minutes) for column, minutes in cadence.items()}
+    seen: set[int] = set()
+    means: _Means = {column: {} for column in needed}
+    for window in _windows(recording, tuple(needed)):
+        seen.add(window.start_ms)
+        for column, mean in window.channels.items():
+            if mean.minutes >= needed[column]:
+                means[column][window.start_ms] = mean.mean
+    return seen, means
+
+
+def _windows(recording: Recording, columns: tuple[str, ...]) -> Iterator[Window]:
+    """The agent's windows of all columns, fed in the order of time."""
+    series = [recording.series[column] for column in columns]
+    at_ms = np.concatenate([one.at_ms for one in series])
+    values = np.concatenate([one.values for one in series])
+    owners = np.repeat(np.arange(len(series)), [len(one.at_ms) for one in series])
+    order = np.argsort(at_ms, kind="stable")
+    fed = zip(at_ms[order].tolist(), owners[order].tolist(), values[order].tolist(), strict=True)
+    open_windows, current = Windows(length_ms=WINDOW_MS), -1
+    for time, owner, value in fed:
+        if time // WINDOW_MS != current:
+            current = time // WINDOW_MS
+            yield from open_windows.close()
+        open_windows.add(Reading(recording.sensor, columns[owner], time, value), now_ms=time)
+    yield from open_windows.close_all()
+
+
+def _as_recorded(series: Series, shift_ms: int) -> dict[int, float]:
+    """{window start: value}; shifted by 1 ms, a stamp at the end of a window falls into that window."""
+    at_ms = series.at_ms - shift_ms
+    starts, first = np.unique(at_ms - at_ms % WINDOW_MS, return_index=True)
+    return dict(zip(starts.tolist(), series.values[first].tolist(), strict=True))
+
+
+def _complete(seen: set[int], columns: Sequence[str], means: _Means) -> tuple[list[int], dict[str, int]]:
+    """The windows with all columns, and how many are dropped for which column."""
+    starts, dropped = [], Counter[str]()
+    for start in sorted(seen):
+        fault = next((column for column in columns if start not in means[column]), None)
+        if fault is None:
+            starts.append(start)
+        else:
+            dropped[f"{fault} below coverage"] += 1
+    return starts, dict(dropped)
+
+
+def _require_overlap(recording: Recording, columns: Sequence[str], means: _Means) -> None:
+    sensor = set.intersection(*(set(means[column]) for column in columns))
+    reference = set(means[REFERENCE])
+    if sensor and reference and not sensor & reference:
+        raise BadRecording(
+            f"{recording.name}: expected sensor and reference at the same time, got the sensor "
+            f"{_span(sensor)} and the reference {_span(reference)}; check --timezone"
+        )
+
+
+def _span(starts_ms: set[int]) -> str:
+    return f"{format_time(min(starts_ms))} to {format_time(max(starts_ms))}"
+
+
+def _cadence_notes(name: str, slow: Mapping[str, int], averaged: Container[str]) -> Iterator[str]:
+    """One line for the columns of each slow cadence."""
+    alike: dict[tuple[int, bool], list[str]] = {}
+    for column, minutes in slow.items():
+        alike.setdefault((minutes, column in averaged), []).append(column)
+    for (minutes, counted), columns in alike.items():
+        needed, expected = needed_minutes(WINDOW_MS, minutes), expected_minutes(WINDOW_MS, minutes)
+        use = f"a window needs {needed} of {expected}" if counted else "used as it is"
+        yield f"{name}: {', '.join(columns)}: one value per {minutes} min; {use}"
+
+
+def _warming(starts: NDArray[np.int64], known: Array, rounded: Array, memory_ms: int) -> Array:
+    """Added up in the agent's order; for a window without a temperature the next known one counts."""
+    total = np.zeros(len(starts))
+    for age, weight in enumerate(weights(WINDOW_MS, memory_ms), 1):
+        next_known = np.searchsorted(starts, starts - age * WINDOW_MS)
+        then = rounded[next_known]
+        before = next_known < np.arange(len(starts))
+        total += np.where(before, weight * (known - then), 0.0)
+    return total

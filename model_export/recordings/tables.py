@@ -1,4 +1,4 @@
-"""Recordings on disk, as series of values over time: tidy CSV or Parquet, one file or several."""
+"""Recordings on disk as series of values over time: one file or several, with our column names or others."""
 
 import re
 from collections import Counter
@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
-from edge_agent.core.messages import LIMIT
-from model_export.recordings import stamps, table_files
+from edge_agent.core.messages import LIMIT, SENSOR, TIMESTAMP
+from edge_agent.core.windows import MINUTE_MS
+from model_export.recordings.table_files import UNREADABLE, parse_stamps, table, zone
 
-TIMESTAMP, SENSOR, TEMPERATURE, REFERENCE = "timestamp", "sensor", "temperature", "reference"
+TEMPERATURE, REFERENCE = "temperature", "reference"
 _NOT_CHANNELS = (TIMESTAMP, SENSOR, TEMPERATURE, REFERENCE)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How files are written: {our name: their column}, and the zone of stamps that have none."""
+    """How files are written: {our name: their column}, and the time zone of stamps without one."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     timezone: str | None = None
@@ -38,79 +39,79 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What the files hold of one sensor; the reference has times of its own."""
+    """All values of one sensor in its files; each column has times of its own."""
 
     name: str
     sensor: str
     channels: tuple[str, ...]
     series: Mapping[str, Series]
     dropped: Mapping[str, int]  # reason -> values (or rows) left out
-    notes: tuple[str, ...]  # what a careful reader would want to be told
+    notes: tuple[str, ...]  # for the user
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Files as they are read: the parts of each column, and what was left out on the way."""
+    """Collects the parts of each column, file by file, and counts what is left out."""
 
     sensor: str
     layout: Layout
     parts: dict[str, list[tuple[NDArray[np.int64], Array]]] = field(default_factory=dict)
-    found: list[str] = field(default_factory=list)  # in their words
-    known: set[str] = field(default_factory=set)  # in ours
-    untimed: dict[str, list[str]] = field(default_factory=dict)  # files without a timestamp: their columns
+    found: list[str] = field(default_factory=list)  # their column names
+    known: set[str] = field(default_factory=set)  # our names
+    untimed: dict[str, list[str]] = field(default_factory=dict)  # columns of the files without a timestamp
     dropped: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
     def add(self, path: Path) -> None:
-        """Read one file; it may hold some of the columns only."""
-        table = table_files.table(path)
-        columns = [*map(str, table.columns)]
+        """Read one file; it may have only some of the columns."""
+        rows = table(path)
+        columns = [*map(str, rows.columns)]
         self.found += [column for column in columns if column not in self.found]
-        table = self._named(table)
-        self._require_once(table, path.name)
-        self.known.update(self._wanted(table))
-        if TIMESTAMP not in table.columns:
+        rows = self._named(rows)
+        self._require_once(rows, path.name)
+        self.known.update(self._wanted(rows))
+        if TIMESTAMP not in rows.columns:
             self.untimed[path.name] = columns
             return
-        table = self._of_sensor(table, path.name)
-        at_ms = self._times(table[TIMESTAMP], path.name)
-        for column in self._wanted(table):
-            self.parts.setdefault(column, []).append((at_ms, self._numbers(column, table[column], at_ms)))
+        rows = self._of_sensor(rows, path.name)
+        at_ms = self._times(rows[TIMESTAMP], path.name)
+        for column in self._wanted(rows):
+            self.parts.setdefault(column, []).append((at_ms, self._numbers(column, rows[column], at_ms)))
 
-    def _named(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table in our words; a column that has our word for another thing is left out."""
+    def _named(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The rows with our column names, without columns that use such a name for something else."""
         ours = {theirs: ours for ours, theirs in self.layout.columns.items()}
-        others = [name for name in table.columns if name in self.layout.columns and name not in ours]
-        return table.drop(columns=others).rename(columns=ours)
+        others = [name for name in rows.columns if name in self.layout.columns and name not in ours]
+        return rows.drop(columns=others).rename(columns=ours)
 
-    def _require_once(self, table: pd.DataFrame, name: str) -> None:
-        repeated = {*table.columns[table.columns.duplicated()]} & {*self._wanted(table), TIMESTAMP, SENSOR}
+    def _require_once(self, rows: pd.DataFrame, name: str) -> None:
+        repeated = {*rows.columns[rows.columns.duplicated()]} & {*self._wanted(rows), TIMESTAMP, SENSOR}
         if repeated:
             theirs = ", ".join(sorted(map(self.theirs, repeated)))
             raise BadRecording(f"{name}: expected each column once, got {theirs} twice; rename or remove one")
 
     def theirs(self, ours: str) -> str:
-        """What the files call a column of ours."""
+        """The files' name of a column."""
         return self.layout.columns.get(ours, ours)
 
-    def _wanted(self, table: pd.DataFrame) -> list[str]:
+    def _wanted(self, rows: pd.DataFrame) -> list[str]:
         mapped = {*self.layout.columns, TEMPERATURE, REFERENCE} - {TIMESTAMP, SENSOR}
-        return [name for name in map(str, table.columns) if name in mapped or _is_channel(name)]
+        return [name for name in map(str, rows.columns) if name in mapped or _is_channel(name)]
 
-    def _of_sensor(self, table: pd.DataFrame, name: str) -> pd.DataFrame:
-        """Where a file holds several sensors, the rows of this one."""
-        if SENSOR not in table.columns:
-            return table
-        owners = table[SENSOR].astype(str)
+    def _of_sensor(self, rows: pd.DataFrame, name: str) -> pd.DataFrame:
+        """The rows of this sensor, if the file has several."""
+        if SENSOR not in rows.columns:
+            return rows
+        owners = rows[SENSOR].astype(str)
         if not (owners == self.sensor).any():
             there = ", ".join(sorted(owners.unique())[:8])
             raise BadRecording(f"{name}: expected rows of sensor {self.sensor}, got {there}; check --sensor")
-        return table[owners == self.sensor]
+        return rows[owners == self.sensor]
 
     def _times(self, column: "pd.Series[Any]", name: str) -> NDArray[np.int64]:
-        zone = None if self.layout.timezone is None else stamps.zone(self.layout.timezone)
-        read = stamps.parse(column, zone)
-        readable = read.at_ms != stamps.UNREADABLE
+        local = None if self.layout.timezone is None else zone(self.layout.timezone)
+        stamps = parse_stamps(column, local)
+        readable = stamps.at_ms != UNREADABLE
         if not readable.any():
             raise BadRecording(
                 f"{name}: expected time stamps as ISO 8601 or epoch, got {_first(column, ~readable)}; "
@@ -120,18 +121,20 @@ class _Reader:
             self._drop("unreadable timestamp", unreadable)
             what = f"{unreadable} time stamp{'s' * (unreadable > 1)}"
             self.notes.append(
-                f"{name}: {what} could not be read, the first {_first(column, ~readable)}; "
+                f"{name}: {what} not readable, the first {_first(column, ~readable)}; "
                 "write them like 2024-02-01T10:15:00Z"
             )
-        if read.naive and zone is None:
-            self.notes.append(f"{name}: stamps have no time zone, read as UTC; --timezone says otherwise")
-        if (np.diff(read.at_ms[readable]) < 0).any():
+        if stamps.naive and local is None:
+            self.notes.append(
+                f"{name}: time stamps have no time zone, read as UTC; change it with --timezone"
+            )
+        if (np.diff(stamps.at_ms[readable]) < 0).any():
             self.notes.append(f"{name}: rows were not in the order of time; sorted")
-        return read.at_ms
+        return stamps.at_ms
 
     def _numbers(self, name: str, column: "pd.Series[Any]", at_ms: NDArray[np.int64]) -> Array:
-        """The column as floats, NaN where there is nothing to use."""
-        readable = at_ms != stamps.UNREADABLE
+        """The column as floats, NaN where a value or its time is not usable."""
+        readable = at_ms != UNREADABLE
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan, copy=True)
         usable = np.abs(numbers) < LIMIT
         missing = column.isna().to_numpy()
@@ -141,7 +144,7 @@ class _Reader:
         return numbers
 
     def series(self, name: str, column: str) -> Series:
-        """All parts of one column in the order of time; of two values at one time the first counts."""
+        """All parts of a column in the order of time; of several values at one time the first counts."""
         at_ms = np.concatenate([times for times, _ in self.parts[column]])
         values = np.concatenate([numbers for _, numbers in self.parts[column]])
         rows, usable = len(values), np.isfinite(values)
@@ -151,6 +154,9 @@ class _Reader:
             )
         times, first = np.unique(at_ms[usable], return_index=True)
         self._drop(f"{column} duplicate", int(usable.sum()) - len(times))
+        # A slow column has an empty cell in most rows of a faster sensor: no value is missing there.
+        if cadence_minutes(times) > cadence_minutes(np.unique(at_ms[at_ms != UNREADABLE])):
+            self.dropped.pop(f"{column} missing", None)
         return Series(times, values[usable][first])
 
     def _drop(self, reason: str, count: int) -> None:
@@ -165,9 +171,9 @@ def read(
     channels: Sequence[str] | None = None,
     with_reference: bool = True,
 ) -> Recording:
-    """One sensor's recording from one or several files, which may overlap or hold different columns.
+    """One sensor's recording from one or several files, which may overlap or have different columns.
 
-    Without `channels` they are op1, op2, … as found, and whatever else the layout maps.
+    The default channels are op1, op2, … as found, and those that only the layout names.
     """
     reader = _Reader(sensor, layout or Layout())
     for path in paths:
@@ -182,8 +188,33 @@ def read(
     return Recording(name, sensor, chosen, series, dict(reader.dropped), tuple(reader.notes))
 
 
+def cadence_minutes(at_ms: NDArray[np.int64]) -> int:
+    """The minutes from one value to the next, at least 1, for sorted times.
+
+    It is the most common gap, not the median, so that lost values do not change it.
+    """
+    gaps = np.maximum(np.rint(np.diff(at_ms) / MINUTE_MS), 1).astype(np.int64)
+    lengths, counts = np.unique(gaps, return_counts=True)
+    return int(lengths[np.argmax(counts)]) if len(gaps) else 1
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """{our name: their column} from --columns or a manifest; ValueError says what was expected.
+
+    >>> parse_columns("op1=co_we, op2=co_ae")
+    {'op1': 'co_we', 'op2': 'co_ae'}
+    """
+    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+    if any(not ours.strip() or not theirs.strip() for ours, _, theirs in pairs):
+        raise ValueError(f"expected op1=co_we,op2=co_ae,… got {text!r:.80}")
+    columns = {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+    if len(columns) < len(pairs) or len({*columns.values()}) < len(pairs):
+        raise ValueError(f"expected each name once, got {text!r:.80}")
+    return columns
+
+
 def title(paths: Sequence[Path]) -> str:
-    """Files as error texts name them.
+    """The files' name in messages.
 
     >>> title([Path("data/january.csv"), Path("data/february.csv")])
     'january.csv and 1 more'
@@ -193,7 +224,7 @@ def title(paths: Sequence[Path]) -> str:
 
 
 def _first(column: "pd.Series[Any]", chosen: NDArray[np.bool_]) -> str:
-    """The first of some values, and where it stands."""
+    """The first of the chosen values, with its row."""
     at = int(np.flatnonzero(chosen)[0])
     return f"{str(column.iloc[at])!r:.40} in row {int(column.index[at]) + 1} after the header"
 
@@ -203,7 +234,7 @@ def _is_channel(name: str) -> bool:
 
 
 def _channels(reader: _Reader, name: str) -> list[str]:
-    """op1, op2, … without a gap, then the channels that only --columns names."""
+    """op1, op2, … without a gap, then the channels that only the layout names."""
     mapped = [ours for ours in reader.layout.columns if ours not in _NOT_CHANNELS]
     numbered = [column for column in {*reader.known, *mapped} if _is_channel(column)]
     others = [ours for ours in mapped if not _is_channel(ours)]
@@ -212,7 +243,7 @@ def _channels(reader: _Reader, name: str) -> list[str]:
 
 
 def _require(reader: _Reader, name: str, wanted: Iterable[str]) -> None:
-    """Refuse files that lack a column, naming all that lack."""
+    """Refuse files without a column; the message names all that are missing."""
     missing = [TIMESTAMP] if reader.untimed else []
     missing += [column for column in wanted if column not in reader.known][:8]
     if not missing:
@@ -228,8 +259,8 @@ def _require(reader: _Reader, name: str, wanted: Iterable[str]) -> None:
 
 
 def _advice(reader: _Reader, missing: Sequence[str]) -> str:
-    """How to map what is missing; a name on the left of = that is not ours is a slip, or a channel's own."""
-    strange = [
+    """How to map the missing columns; an unknown name on the left of = may be a typing error."""
+    unknown = [
         f"{ours}={theirs}"
         for ours, theirs in reader.layout.columns.items()
         if ours not in _NOT_CHANNELS and not _is_channel(ours)
@@ -237,8 +268,8 @@ def _advice(reader: _Reader, missing: Sequence[str]) -> str:
     names = (
         f"name {'them' if missing[1:] else 'it'} with --columns {','.join(f'{name}=…' for name in missing)}"
     )
-    if not strange:
+    if not unknown:
         return names
     return (
-        f"{names} (got {','.join(strange)}, where ours are timestamp, op1, op2, …, temperature and reference)"
+        f"{names} (got {','.join(unknown)}; our names are timestamp, op1, op2, …, temperature and reference)"
     )

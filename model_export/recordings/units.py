@@ -1,6 +1,6 @@
-"""Are reference and temperature in the units they are said to be in, and is a bundle asked what it knows?
+"""Warnings about a recording: a wrong unit of reference or temperature, or values outside the training range.
 
-A factor of 1000 is easily lost between ppm and ppb, and a thermometer may well speak °F.
+Typical errors are a factor of 1000 between ppm and ppb, and temperatures in °F.
 """
 
 from collections import Counter
@@ -11,33 +11,29 @@ from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
 from model_export.recordings.dataset import Dataset
 
-# What outdoor air can hold for weeks, from the cleanest sites to beside a fire (ppb).
+# Concentrations (ppb) that outdoor air can have for weeks, from the cleanest sites to one beside a fire.
 AMBIENT_PPB = {"CO": (20.0, 50_000.0)} | dict.fromkeys(("NO", "NO2", "O3", "SO2"), (0.2, 1_000.0))
-# Near enough to find a factor of 1000; by mass the true factor depends on the gas.
+# Exact enough to find a factor of 1000; for units of mass the true factor depends on the gas.
 PPB_PER = {"ppb": 1.0, "ug/m3": 1.0, "µg/m³": 1.0, "ppm": 1000.0, "mg/m3": 1000.0, "mg/m³": 1000.0}
 
-AMBIENT_C = (-60.0, 60.0)  # outdoor air, and a box in the sun, for all but 5 % of the time at either end
-OUTSIDE = 0.01  # of the windows: a few at the ends are chance
-TO_CELSIUS = {"°F": (32.0, 1.8), "K": (273.15, 1.0)}  # zero, and degrees to 1 °C
+AMBIENT_C = (-60.0, 60.0)  # outdoor air or a box in the sun, between the 5th and the 95th percentile
+OUTSIDE = 0.01  # share of windows outside the training range that is normal
+TO_CELSIUS = {"°F": (32.0, 1.8), "K": (273.15, 1.0)}  # zero, and degrees per 1 °C
 
 
 def remarks(dataset: Dataset, gas: str) -> tuple[str, ...]:
-    """What is odd about a recording to learn from."""
+    """Warnings about a recording to fit to."""
     return tuple(line for line in (warn_ambient(dataset, gas), warn_temperature(dataset)) if line)
 
 
 def remarks_beside(model: Model, dataset: Dataset) -> tuple[str, ...]:
-    """What is odd about a recording beside a model that knows another."""
+    """Warnings about a recording to use a model on."""
     found = (warn_against(model, dataset), warn_temperature(dataset), warn_outside(model, dataset))
     return tuple(line for line in found if line)
 
 
 def warn_ambient(dataset: Dataset, gas: str) -> str | None:
-    """A line where the reference's median could not be outdoor air in this unit, but would be in another.
-
-    >>> warn_ambient(_made_up([184.0, 306.0], "ppm"), "CO")
-    'a.csv: reference: a median of 245 ppm is not outdoor CO (0.02 to 50 ppm); --unit ppb would be'
-    """
+    """A line if the median of the reference is not outdoor air in this unit."""
     low, high = AMBIENT_PPB.get(gas, (0.0, np.inf))
     factor = PPB_PER.get(dataset.unit)
     median = float(np.median(dataset.target))
@@ -52,7 +48,7 @@ def warn_ambient(dataset: Dataset, gas: str) -> str | None:
 
 
 def warn_against(model: Model, dataset: Dataset) -> str | None:
-    """A line where reference and estimates are about a factor of 1000 apart."""
+    """A line if reference and estimates differ by a factor of about 1000."""
     estimate = float(np.median(np.abs(model.predict(dataset.inputs, dataset.auxiliary))))
     reference = float(np.median(np.abs(dataset.target)))
     if (
@@ -68,7 +64,7 @@ def warn_against(model: Model, dataset: Dataset) -> str | None:
 
 
 def warn_temperature(dataset: Dataset) -> str | None:
-    """A line where temperatures could not be outdoor air in °C, with the unit in which they could."""
+    """A line if the temperatures are not outdoor air in °C, with the unit in which they are."""
     ends = np.percentile(dataset.auxiliary, [5.0, 95.0]) if len(dataset) else np.zeros(2)
     if _is_ambient(ends):
         return None
@@ -82,7 +78,7 @@ def warn_temperature(dataset: Dataset) -> str | None:
 
 
 def warn_outside(model: Model, dataset: Dataset) -> str | None:
-    """A line where windows lie outside the training ranges, by the agent's own rule."""
+    """A line if too many windows are outside the training range, by the agent's own rule."""
     names, outside, windows = (*dataset.channels, model.auxiliary), Counter[str](), 0
     for row in np.column_stack([dataset.inputs, dataset.auxiliary]):
         departures = model.departures(dict(zip(names, map(float, row), strict=True)))
@@ -97,8 +93,8 @@ def warn_outside(model: Model, dataset: Dataset) -> str | None:
         if n > 0.5 * OUTSIDE * len(dataset)
     )
     return (
-        f"{dataset.name}: {windows / len(dataset):.0%} of the windows lie outside what the bundle was "
-        f"trained on ({where}); trust it less there, or fit to a recording that has them"
+        f"{dataset.name}: {windows / len(dataset):.0%} of this recording is outside the training range "
+        f"({where}); fit again including such data"
     )
 
 
@@ -109,10 +105,3 @@ def _is_ambient(ends: Array) -> bool:
 def _span(model: Model, name: str) -> str:
     low, high = model.domain[name]
     return f"outside {low:.4g} to {high:.4g}"
-
-
-def _made_up(target: list[float], unit: str) -> Dataset:
-    n = len(target)
-    return Dataset(
-        "a.csv", "5A2D", ("op1",), unit, np.arange(n), np.ones((n, 1)), np.ones(n), np.array(target)
-    )

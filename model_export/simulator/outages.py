@@ -1,19 +1,20 @@
 """What is missing from a recording, so that exactly the wanted number of windows remains.
 
-A window counts when every channel has 12 of its 15 minutes (75 %) and the reference was there. Arrays are
-over the windows of a deployment, or over its minutes as (windows, 15).
+A window counts when every channel has the minutes that the agent needs, 12 of 15, and the reference was
+there. Arrays are over the windows of a deployment, or over its minutes as (windows, 15).
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from edge_agent.core.windows import WINDOW_MS, needed_minutes
 from model_export.simulator.analyser import WINDOW_MINUTES
 from model_export.simulator.rng import Stream
 
 Mask = NDArray[np.bool_]
 
 WINDOWS_A_DAY = 96
-NEEDED_MINUTES = 12
+NEEDED_MINUTES = needed_minutes(WINDOW_MS)
 LOST_MINUTES = 0.006  # the share of minutes that radio or bus loses
 LOST_TEMPERATURES = 0.003
 

@@ -16,8 +16,7 @@ from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.warming import REACH_MS, Past
 from edge_agent.core.windows import Windows
 from edge_agent.journal import Change, Journal
-from model_export.recordings.dataset import load, split
-from model_export.recordings.warmings import warmings
+from model_export.recordings.dataset import load, split, warmings
 from tests.conftest import make_warming_model
 from tests.support.recordings import saved, tidy
 

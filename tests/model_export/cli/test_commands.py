@@ -226,7 +226,7 @@ def test_a_file_of_another_sensor_is_noticed_by_its_name(
     """Another sensor's recording calls for the right file, not for an adapter."""
     march = pd.read_csv("march.csv")
     saved(march.assign(op1=march["op1"] + 50.0), inside / "5CB6_T-W.csv")
-    told = "5CB6_T-W.csv: by its name a recording of sensor 5CB6, but"
+    told = "5CB6_T-W.csv: its name says sensor 5CB6, but"
     _, words = run("evaluate 5A2D.bundle 5CB6_T-W.csv", capsys)
     assert words.startswith(f"{told} the bundle is for 5A2D; check the files\n")
     assert words.endswith("the 90% interval covers 0% here\n")
@@ -246,7 +246,7 @@ def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.
     assert "which is not outdoor air in °C (-60 to 60); °F would be; convert it" in words
     assert words.strip() in Path("f.html").read_text()
     _, words = run("evaluate 5A2D.bundle fahrenheit.csv", capsys)
-    assert "100% of the windows lie outside what the bundle was trained on" in words
+    assert "100% of this recording is outside the training range" in words
 
 
 @pytest.mark.parametrize(

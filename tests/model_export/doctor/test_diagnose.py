@@ -10,7 +10,7 @@ import pytest
 from model_export.cli.main import diagnose as diagnose_command
 from model_export.cli.main import main
 from model_export.doctor.diagnose import diagnose
-from model_export.recordings.owners import identity
+from model_export.recordings.catalogue import identity
 from model_export.recordings.tables import REFERENCE, Recording
 from tests.support.colocations import FIRST_MS, colocation
 from tests.support.faults import late, swapped
@@ -77,7 +77,7 @@ def test_one_unreadable_file_among_many_is_told_and_skipped(
     assert main(["diagnose", str(broken), str(sound)]) == 0
     told = capsys.readouterr()
     data = json.loads(told.out)
-    reason = "5CB6_T-W.csv: expected a header and rows, the file is empty"
+    reason = "5CB6_T-W.csv: expected a header and rows, got an empty file"
     assert data["skipped"] == [{"recording": str(broken), "reason": reason}]
     assert [one["sensor"] for one in data["examined"]] == ["5A2D"]
     assert f"not examined: {reason}" in told.err
@@ -90,7 +90,7 @@ def test_where_nothing_can_be_read_there_is_no_diagnosis(
     broken.write_text("")
     assert main(["diagnose", str(broken)]) == 1
     assert capsys.readouterr().err == (
-        "model-export: 5CB6_T-W.csv: expected a header and rows, the file is empty\n"
+        "model-export: 5CB6_T-W.csv: expected a header and rows, got an empty file\n"
     )
 
 

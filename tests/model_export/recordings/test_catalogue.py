@@ -91,11 +91,11 @@ GOOD = "\ngood.csv,5A2D,T,W,"
         ),
         (
             "a.csv,a,T-1,W",
-            "site: expected no - or _, which part SENSOR_SITE-SEASON, got 'T-1'; rename it",
+            "site: expected no - or _, the separators of SENSOR_SITE-SEASON, got 'T-1'; rename it",
         ),
         (
             "a.csv,a,T,1_W",
-            "season: expected no - or _, which part SENSOR_SITE-SEASON, got '1_W'; rename it",
+            "season: expected no - or _, the separators of SENSOR_SITE-SEASON, got '1_W'; rename it",
         ),
         (
             f"a.csv,{'å' * 64},{'ß' * 60},W",

@@ -92,7 +92,7 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     assert expected == recording.dropped
     assert recording.series["op1"].values.min() > 0.0, "of two values at one time the first counts"
     assert recording.notes == (
-        "a.csv: 1 time stamp could not be read, the first 'yesterday' in row 4 after the header; "
+        "a.csv: 1 time stamp not readable, the first 'yesterday' in row 4 after the header; "
         "write them like 2024-02-01T10:15:00Z",
         "a.csv: rows were not in the order of time; sorted",
         "a.csv: 5 rows repeat a time; the first of each counts",
@@ -104,7 +104,7 @@ def test_stamps_without_a_zone_are_noted(tmp_path: Path) -> None:
     table = tidy(windows=4)
     table["timestamp"] = table["timestamp"].str.rstrip("Z")
     assert read_one(table, tmp_path / "a.csv").notes == (
-        "a.csv: stamps have no time zone, read as UTC; --timezone says otherwise",
+        "a.csv: time stamps have no time zone, read as UTC; change it with --timezone",
     )
 
 
@@ -177,7 +177,7 @@ def test_a_mapping_to_a_name_that_is_not_ours_is_told(tmp_path: Path) -> None:
     assert str(caught.value) == (
         "a.csv: expected a column op1, got timestamp, op1, op2, temperature, reference; "
         "name it with --columns op1=… "
-        "(got opp1=op1, where ours are timestamp, op1, op2, …, temperature and reference)"
+        "(got opp1=op1; our names are timestamp, op1, op2, …, temperature and reference)"
     )
 
 

@@ -38,6 +38,13 @@ def test_a_wrong_unit_is_warned_of(factor: float, unit: str, gas: str, expected:
     assert expected == (warning and "is not" + warning.partition("is not")[2])
 
 
+def test_the_warning_shows_the_median() -> None:
+    odd = replace(drawn(2), target=np.array([184.0, 306.0]))
+    assert warn_ambient(odd, "CO") == (
+        "drawn.csv: reference: a median of 245 ppm is not outdoor CO (0.02 to 50 ppm); --unit ppb would be"
+    )
+
+
 @pytest.mark.parametrize(("factor", "warned"), [(1.0, False), (30.0, False), (1000.0, True), (0.001, True)])
 def test_a_reference_in_another_unit_than_the_model_is_warned_of(factor: float, warned: bool) -> None:
     """Only about a factor of 1000: a bad model is not a wrong unit."""
@@ -92,8 +99,8 @@ def test_windows_outside_the_training_are_counted() -> None:
     assert warn_outside(linear(), one) is None, "a single one is chance"
     warm = replace(inside, auxiliary=np.linspace(20.0, 40.0, 100))
     assert warn_outside(linear(), warm) == (
-        "drawn.csv: 50% of the windows lie outside what the bundle was trained on "
-        "(temperature outside 10 to 30: 50%); trust it less there, or fit to a recording that has them"
+        "drawn.csv: 50% of this recording is outside the training range "
+        "(temperature outside 10 to 30: 50%); fit again including such data"
     )
 
 
