@@ -1,30 +1,58 @@
-"""Tidy CSV recordings, plain or gzip, as the readings a sensor would have sent."""
+"""Recordings in CSV files, plain or gzip, as the readings that the sensor sent.
+
+The trainer has a reader of its own, `model_export.recordings.tables`. It needs pandas, which a gateway does
+not have, and skips values that it cannot read. This one reads row by row with the standard library and
+refuses a bad row by its line. Both take the names of columns, the rules of times and the largest number from
+`edge_agent.core.messages`; a test compares what they read.
+"""
 
 import csv
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from edge_agent.core.errors import BadRecording
-from edge_agent.core.messages import LIMIT, Reading, parse_time
+from edge_agent.core.messages import LIMIT, SENSOR, TIMESTAMP, Reading, parse_time
+
+
+class _Columns(NamedTuple):
+    """Where the columns are in a row."""
+
+    timestamp: int
+    sensor: int | None
+    channels: dict[str, int]
+    count: int
 
 
 def read(path: Path, sensor: str, channels: Iterable[str], needed: Iterable[str] = ()) -> Iterator[Reading]:
-    """The readings of a file with columns timestamp, op1, op2, temperature, …; an empty cell is none."""
+    """The readings of a sensor in a file with columns timestamp, op1, op2, temperature, …
+
+    An empty cell is no reading. If there is a column `sensor`, the file may have rows of several sensors.
+    """
+    others: set[str] = set()
+    found = False
     try:
         with _open(path) as file:
             rows = csv.reader(file)
-            header = [name.strip() for name in next(rows, [])]
-            columns = _columns(path, header, tuple(channels), tuple(needed))
-            for row in rows:
-                if row:
-                    yield from _readings(
-                        f"{path}:{rows.line_num}", row, sensor, header.index("timestamp"), columns
+            columns = _columns(path, next(rows, []), tuple(channels), tuple(needed))
+            for row in filter(None, rows):
+                place = f"{path}:{rows.line_num}"
+                if len(row) < columns.count:
+                    raise BadRecording(
+                        f"{place}: expected as many cells as the header, got {len(row)}; is the file cut?"
                     )
+                if columns.sensor is not None and (owner := row[columns.sensor].strip()) != sensor:
+                    others.add(owner)
+                    continue
+                found = True
+                yield from _readings(place, row, sensor, columns)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise BadRecording(f"{path}: {_reason(error)}; expected a CSV file, plain or .gz") from error
+    if others and not found:
+        there = ", ".join(sorted(others)[:8])
+        raise BadRecording(f"{path}: expected rows of sensor {sensor}, got {there}; check --sensor")
 
 
 def _open(path: Path) -> TextIO:
@@ -33,32 +61,30 @@ def _open(path: Path) -> TextIO:
     return path.open(encoding="utf-8-sig", newline="")
 
 
-def _columns(
-    path: Path, header: list[str], channels: tuple[str, ...], needed: tuple[str, ...]
-) -> list[tuple[int, str]]:
-    """Where each channel stands; every needed one must be there."""
+def _columns(path: Path, first: list[str], channels: tuple[str, ...], needed: tuple[str, ...]) -> _Columns:
+    """The columns of a header; every needed one must be there."""
+    header = [name.strip() for name in first]
     if not header:
-        raise BadRecording(f"{path}: expected a header line, the file is empty; record something first")
-    found = [name for name in channels if name in header]
-    if "timestamp" not in header or not found or not set(needed) <= set(header):
-        expected = ", ".join(("timestamp", *(needed or channels)))
+        raise BadRecording(f"{path}: expected a header line, got an empty file; record something first")
+    found = {name: header.index(name) for name in channels if name in header}
+    if TIMESTAMP not in header or not found or not set(needed) <= set(header):
+        expected = ", ".join((TIMESTAMP, *(needed or channels)))
         raise BadRecording(f"{path}: expected columns {expected}, got {', '.join(header)}; rename them")
-    return [(header.index(name), name) for name in found]
+    timestamp = header.index(TIMESTAMP)
+    sensor = header.index(SENSOR) if SENSOR in header else None
+    return _Columns(timestamp, sensor, found, 1 + max(timestamp, sensor or 0, *found.values()))
 
 
-def _readings(
-    place: str, row: list[str], sensor: str, stamp: int, columns: list[tuple[int, str]]
-) -> Iterator[Reading]:
-    if len(row) <= max(stamp, *(index for index, _ in columns)):
-        raise BadRecording(f"{place}: expected as many cells as the header, got {len(row)}; is the file cut?")
+def _readings(place: str, row: list[str], sensor: str, columns: _Columns) -> Iterator[Reading]:
+    stamp = row[columns.timestamp]
     try:
-        at_ms = parse_time(_epoch_or_text(row[stamp]))
+        at_ms = parse_time(_epoch_or_text(stamp))
     except ValueError as error:
         expected = "a timestamp as ISO 8601 or epoch"
         raise BadRecording(
-            f"{place}: expected {expected}, got {row[stamp][:40]!r}; correct or remove the row"
+            f"{place}: expected {expected}, got {stamp[:40]!r}; correct or remove the row"
         ) from error
-    for index, channel in columns:
+    for channel, index in columns.channels.items():
         if cell := row[index].strip():
             yield Reading(sensor, channel, at_ms, _number(place, channel, cell))
 

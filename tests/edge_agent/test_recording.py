@@ -8,6 +8,7 @@ import pytest
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import Reading
 from edge_agent.recording import read
+from model_export.recordings import tables
 
 CHANNELS = ("op1", "op2", "temperature")
 HEADER = "timestamp,op1,op2,temperature,reference\n"
@@ -31,10 +32,47 @@ def test_gzip_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     assert list(read(file, "5A2D", CHANNELS)) == [Reading("5A2D", "op1", 1_706_782_530_000, 1.0)]
 
 
+def test_the_rows_of_one_sensor_are_taken(tmp_path: Path) -> None:
+    """A file may hold a whole van."""
+    file = tmp_path / "van.csv"
+    file.write_text("timestamp,sensor,op1\n1706782530,5A2D,1\n1706782530,5CB6,2\n1706782590,5A2D,3\n")
+    assert [reading.value for reading in read(file, "5A2D", CHANNELS)] == [1.0, 3.0]
+    with pytest.raises(BadRecording) as caught:
+        list(read(file, "D3EB", CHANNELS))
+    assert str(caught.value) == f"{file}: expected rows of sensor D3EB, got 5A2D, 5CB6; check --sensor"
+
+
+ROWS = [
+    "2024-02-01T10:15:30Z,5A2D,231.4,206.1,24.3",
+    "2024-02-01T15:46:30+05:30,5A2D,,206.2,24.4",
+    "2024-02-01 10:17:30.250,5A2D, 231.6 ,2.062e2,-24.5",
+    "2024-02-01T10:17:30Z,5CB6,1,2,3",
+    "2024-02-01T10:15:30Z,5A2D,999,999,999",
+]
+
+
+@pytest.mark.parametrize("rows", [ROWS, [f"{1706782530 + k},5A2D,{k},{k / 3},20" for k in range(5)]])
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_replay_and_trainer_read_the_same_values(tmp_path: Path, rows: list[str], name: str) -> None:
+    """Two readers, one meaning: times, sensors, empty cells, spaces, a byte order mark, gzip."""
+    text = "\ufefftimestamp,sensor, op1,op2,temperature\n" + "\n".join(rows) + "\n"
+    file = tmp_path / name
+    file.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    first: dict[str, dict[int, float]] = {}
+    for reading in read(file, "5A2D", CHANNELS):
+        first.setdefault(reading.channel, {}).setdefault(reading.at_ms, reading.value)
+    series = tables.read([file], "5A2D", with_reference=False).series
+    trained = {
+        column: pytest.approx(dict(zip(one.at_ms.tolist(), one.values.tolist(), strict=True)), rel=1e-15)
+        for column, one in series.items()
+    }
+    assert first == trained
+
+
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"", "expected a header line, the file is empty; record something first"),
+        (b"", "expected a header line, got an empty file; record something first"),
         (b"time,op1\n1,2\n", "expected columns timestamp, op1, op2, temperature, got time, op1; rename them"),
         (
             b"timestamp,we\n1,2\n",
