@@ -6,6 +6,7 @@ import math
 import re
 import struct
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def test_the_page_names_every_key_in_order_and_every_kernel() -> None:
     from edge_agent.core import bundle
     from edge_agent.core.kernel import KERNELS
 
-    model = replace(make_warming_model(), transfer=np.eye(4, 5), hold=(8.0, 40.0))
+    model = replace(make_warming_model(), transfer=np.eye(4, 5), hold=(8.0, 40.0), cadence_minutes={"op1": 5})
     outer = msgpack.unpackb(bundle.encode(model))
     keys = [re.findall(r"^\| `(\w+)` ", part, re.MULTILINE) for part in TEXT.split("| key | type |")[1:]]
     keys[1] = [key for key in keys[1] if key not in KERNELS]
@@ -119,9 +120,24 @@ def test_the_page_names_every_key_in_order_and_every_kernel() -> None:
     assert set(re.findall(r"^   \| `(\w+)` ", TEXT, re.MULTILINE)) == set(KERNELS) == set(SHAPES)
 
 
+@pytest.mark.parametrize("coverage", [0.0, 0.5, 0.75, 1.0])
+def test_the_page_tells_how_many_minutes_a_window_needs(coverage: float) -> None:
+    from edge_agent.core.windows import expected_minutes, needed_minutes
+
+    for length, c in product((1, 15, 60), (1, 2, 4, 5, 7, 15, 20)):
+        expected = max(1, length // c)
+        share = math.ceil(coverage * expected)
+        needed = max(1, share if c == 1 else min(share, (length - 1) // c))
+        found = expected_minutes(60_000 * length, c), needed_minutes(60_000 * length, c, coverage)
+        assert found == (expected, needed)
+
+
 def test_the_numbers_are_those_of_the_code() -> None:
     from edge_agent.core import bundle
+    from edge_agent.core.windows import COVERAGE
 
+    assert f"`coverage` ({COVERAGE} by default)" in TEXT
+    assert f"minutes between readings (1 to {bundle.SLOWEST_MINUTES})" in TEXT
     assert f"at most {bundle.MAX_BYTES:,} bytes".replace(",", " ") in TEXT
     assert f"array ({bundle.GOLDEN_PAIRS}, d + 2)" in TEXT
     assert "1e-5·" in TEXT

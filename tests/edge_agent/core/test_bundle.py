@@ -221,3 +221,4 @@ def test_a_bundle_ever_released_decodes_for_ever(path: Path) -> None:
     np.testing.assert_allclose(
         model.predict(expected["inputs"], expected["temperatures"]), expected["estimates"], rtol=1e-9
     )
+    assert model.cadence_minutes == expected.get("cadence_minutes", {})
