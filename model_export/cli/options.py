@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from model_export.recordings.tables import parse_columns
-
 Kernel = Literal["matern12", "matern32", "matern52", "rbf"]
 Reference = Literal["auto", "average", "start", "end"]
 
 
 def _columns(text: str) -> dict[str, str]:
+    from model_export.recordings.tables import parse_columns  # noqa: PLC0415 - --help need not wait for pandas
+
     try:
         return parse_columns(text)
     except ValueError as error:
