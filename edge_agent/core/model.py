@@ -39,10 +39,10 @@ class Model:
 
         wᵢ(z) = trend[i, 0] + trend[i, 1]·z + Σⱼ coefficients[i, j]·shape(|z - support[j]| / length_scale)
 
-    with the bias in the last row. Outside `hold`, the temperatures with training data, they are those at its
-    nearer end and are not extrapolated. `transfer` (d x (d + 1), raw units) maps this sensor's channels to
-    those of the sensor that the model was fitted to. `adapter` (gain, offset) is applied to the estimate.
-    No sensor sends the channels in `warming`: they are the temperature minus a mean of its past.
+    with the bias in the last row. Outside the temperatures of `hold` they stay as they are at its nearer end:
+    a line must not run away where nothing was learnt. `transfer` (d x (d + 1), raw units) maps this sensor's
+    channels to those of the sensor the model was trained on; `adapter` (gain, offset) is applied to the
+    estimate. Channels in `warming` are not measured: they tell how much warmer it is than it was.
     """
 
     sensor: str
@@ -113,15 +113,15 @@ class Model:
 
     @cached_property
     def _one(self) -> tuple[Callable[[Array], Array], Array, Array, list[list[float]]]:
-        """What a single prediction needs: it takes microseconds, so lookups are done once."""
+        """What a single prediction needs, looked up once: it costs microseconds, so lookups count."""
         coefficients, trend = self._raw
         return KERNELS[self.kernel], self.support / self.length_scale, coefficients, trend.tolist()
 
     def weights(self, auxiliary: Any) -> Array:
         """The raw weights (w1, …, wd, b) at each of n temperatures: (n, d + 1)."""
         coefficients, trend = self._raw
-        within = np.clip(np.asarray(auxiliary, dtype=float), *self.hold)
-        z = (within - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
+        held = np.clip(np.asarray(auxiliary, dtype=float), *self.hold)
+        z = (held - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
         shapes = KERNELS[self.kernel](np.abs(z[:, None] - self.support) / self.length_scale)
         return np.asarray(shapes @ coefficients.T + trend[:, 0] + z[:, None] * trend[:, 1])
 
@@ -136,9 +136,8 @@ class Model:
         """The estimate for one window, and the raw weights it came from."""
         shape, support, coefficients, trend = self._one
         low, high = self.hold
-        # min and max are slower.
-        within = low if auxiliary < low else high if auxiliary > high else auxiliary
-        z = (within - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
+        held = low if auxiliary < low else high if auxiliary > high else auxiliary  # min and max cost more
+        z = (held - self.auxiliary_scale.centre) / self.auxiliary_scale.spread
         curves = coefficients.dot(shape(np.abs(support - z / self.length_scale))).tolist()
         weights = tuple(
             curve + constant + slope * z for curve, (constant, slope) in zip(curves, trend, strict=True)

@@ -25,7 +25,7 @@ const REASONS = new Map([
   ["insufficient_coverage", "Too few readings in the window"],
   ["no_model", "No calibration model is loaded for this sensor"],
   ["stuck_value", "A channel has not changed at all"],
-  ["temperature_history_incomplete", "Too little is known of the temperature before"],
+  ["past_unknown", "Too little is known of the temperature before"],
   ["clock_unsynchronised", "The gateway’s clock is not synchronised"],
   ["value_not_finite", "The model gave no finite value"],
 ]);
