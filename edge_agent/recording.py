@@ -23,7 +23,7 @@ class _Columns(NamedTuple):
     timestamp: int
     sensor: int | None
     channels: dict[str, int]
-    count: int
+    width: int
 
 
 def read(path: Path, sensor: str, channels: Iterable[str], needed: Iterable[str] = ()) -> Iterator[Reading]:
@@ -39,7 +39,7 @@ def read(path: Path, sensor: str, channels: Iterable[str], needed: Iterable[str]
             columns = _columns(path, next(rows, []), tuple(channels), tuple(needed))
             for row in filter(None, rows):
                 place = f"{path}:{rows.line_num}"
-                if len(row) < columns.count:
+                if len(row) < columns.width:
                     raise BadRecording(
                         f"{place}: expected as many cells as the header, got {len(row)}; is the file cut?"
                     )

@@ -92,8 +92,8 @@ def _minutes(window: Window, model: Model | None) -> dict[str, int]:
         name: window.channels[name].minutes if name in window.channels else 0
         for name in sorted({*window.channels, *needed})
     }
-    fastest = min((model.cadence_minutes.get(name, 1) for name in needed), default=1) if model else 1
-    return {**minutes, "expected": expected_minutes(window.length_ms, fastest)}
+    cadences = [model.cadence_minutes.get(name, 1) for name in needed] if model else [1]
+    return {**minutes, "expected": expected_minutes(window.length_ms, min(cadences))}
 
 
 def _calibrate(estimate: Estimate, model: Model) -> Estimate:
