@@ -16,15 +16,17 @@ MODULES = {
 ROOMS = {
     "edge_agent.core": set(),
     "edge_agent": {"edge_agent.core"},
+    "model_export.files": {"edge_agent.core"},
     "model_export.regression": {"edge_agent.core"},
     "model_export.figures": {"edge_agent.core"},
-    "model_export.simulator": {"edge_agent.core"},
+    "model_export.simulator": {"edge_agent.core", "model_export.files"},
     "model_export.recordings": {"edge_agent.core", "model_export.regression"},
 }
 ROOMS["model_export.calibration"] = {
     *ROOMS["model_export.recordings"],
     "model_export.recordings",
     "model_export.figures",
+    "model_export.files",
 }
 ROOMS["model_export.experiment"] = {*ROOMS["model_export.calibration"], "model_export.calibration"}
 ROOMS["model_export.doctor"] = ROOMS["model_export.experiment"]

@@ -18,10 +18,11 @@ from model_export.calibration.evaluate import evaluate as evaluated
 from model_export.calibration.provenance import hyperparameters, require_fitted_to
 from model_export.calibration.training import summary, train, train_with
 from model_export.cli.console import Done
-from model_export.cli.outputs import require_places, save
+from model_export.cli.outputs import require_places
 from model_export.doctor import diagnose as doctors
 from model_export.doctor import picture, words
 from model_export.figures.axes import png
+from model_export.files import write_atomically
 from model_export.recordings.catalogue import files_of_other_sensors
 from model_export.recordings.dataset import Dataset, Stamp, load, require_trainable, require_windows, split
 from model_export.recordings.tables import Layout
@@ -170,7 +171,7 @@ def compress(
     curves, best = _curves(model, full.fitted, part, test, sizes=sizes), _r2(full.fitted, part)
     if plot:
         title = f"{model.sensor}: what a smaller model costs"
-        save(plot, png(plots.compression(curves, best, len(full.compressed.support), title)))
+        write_atomically(plot, png(plots.compression(curves, best, len(full.compressed.support), title)))
     figures = {
         "sensor": model.sensor,
         "n_train": len(part),
@@ -190,7 +191,7 @@ def inspect(bundle: Path, plot: Path | None = None) -> Done:
     model = export.read(bundle)
     if plot:
         title = f"{model.sensor}: the weight of each input over temperature"
-        save(plot, png(plots.weights(model, title)))
+        write_atomically(plot, png(plots.weights(model, title)))
     low, high = model.domain.get(model.auxiliary, (0.0, 40.0))
     temperatures = np.linspace(low, high, WEIGHT_SAMPLES)
     names = (*model.channels, "bias")
@@ -234,7 +235,7 @@ def diagnose(
     if not found.cases:
         raise BadRecording(next(iter(found.skipped.values())))
     if plot:
-        save(plot, png(picture.picture(found)))
+        write_atomically(plot, png(picture.picture(found)))
     return Done(words.data(found), words.lines(found))
 
 
@@ -285,7 +286,7 @@ def _written(written: export.Exported) -> dict[str, Any]:
 
 def _report(path: Path, page: str, bundle: Path) -> None:
     try:
-        save(path, page.encode())
+        write_atomically(path, page.encode())
     except RespireError as error:
         raise RespireError(f"{error}; the bundle {bundle} was written and is whole") from error
 

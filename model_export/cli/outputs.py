@@ -27,14 +27,6 @@ def require_places(
         taken.add(path.resolve())
 
 
-def save(path: Path, data: bytes) -> None:
-    """Write a page or a picture."""
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise RespireError(f"{path}: could not be written: {error.strerror or error}") from error
-
-
 def _require_name(path: Path, example: str) -> None:
     """A device would be replaced by a file of that name, which is not what /dev/null is for."""
     if path.exists() and not path.is_file():

@@ -57,14 +57,6 @@ def test_a_model_that_is_not_finite_replaces_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """One line, with the path."""
-    path = tmp_path / "nowhere" / "5A2D.bundle"
-    with pytest.raises(BadBundle) as caught:
-        write(linear(), path, probe())
-    assert str(caught.value) == f"{path}: could not be written: No such file or directory"
-
-
 def test_a_missing_bundle_is_named(tmp_path: Path) -> None:
     """One line, with the path."""
     with pytest.raises(BadBundle) as caught:

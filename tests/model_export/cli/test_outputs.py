@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from edge_agent.core.errors import RespireError
-from model_export.cli.outputs import require_places, save
+from model_export.cli.outputs import require_places
 
 Place = Callable[[Path], None]
 
@@ -65,10 +65,3 @@ def test_folders_are_made_and_nothing_is_left_in_them(tmp_path: Path) -> None:
     require_places(bundle=tmp_path / "new" / "5A2D.bundle", page=tmp_path / "old.html")
     assert [tmp_path / "new", tmp_path / "old.html"] == sorted(tmp_path.iterdir())
     assert list((tmp_path / "new").iterdir()) == []
-
-
-def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    """One line, with the path."""
-    with pytest.raises(RespireError) as caught:
-        save(tmp_path, b"page")
-    assert str(caught.value) == f"{tmp_path}: could not be written: Is a directory"
