@@ -5,8 +5,10 @@ from dataclasses import replace
 from itertools import count
 from math import isfinite
 
+import numpy as np
+
 from edge_agent.core.messages import Estimate, Reading
-from edge_agent.core.model import Model
+from edge_agent.core.model import Model, weighted_sum
 from edge_agent.core.quality import Flag, assess, is_covered
 from edge_agent.core.warming import Past, Recall, nothing
 from edge_agent.core.windows import COVERAGE, Outcome, Window, Windows, expected_minutes
@@ -97,14 +99,15 @@ def _minutes(window: Window, model: Model | None) -> dict[str, int]:
 
 
 def _calibrate(estimate: Estimate, model: Model) -> Estimate:
-    inputs = tuple(estimate.inputs[name] for name in model.channels)
-    value, weights = model.predict_one(inputs, estimate.inputs[model.auxiliary])
+    inputs = [[estimate.inputs[name] for name in model.channels]]
+    with np.errstate(all="ignore"):  # a value that is not finite is flagged below
+        weights = model.weights([estimate.inputs[model.auxiliary]])
+        value = float(weighted_sum(weights, inputs)[0])
     if not isfinite(value):
         return replace(estimate, quality=Flag.FAIL, reasons=(*estimate.reasons, "value_not_finite"))
-    estimate = replace(
-        estimate, value=value, weights=dict(zip((*model.channels, "bias"), weights, strict=True))
-    )
+    named = dict(zip((*model.channels, "bias"), weights[0].tolist(), strict=True))
     if model.interval is None:
-        return estimate
+        return replace(estimate, value=value, weights=named)
     half_width, level = model.interval.half_width, model.interval.level
-    return replace(estimate, low=value - half_width, high=value + half_width, level=level)
+    low, high = value - half_width, value + half_width
+    return replace(estimate, value=value, weights=named, low=low, high=high, level=level)

@@ -36,7 +36,6 @@ def test_a_round_trip_predicts_the_same_bits(model: Model) -> None:
     again = bundle.decode(bundle.encode(model))
     inputs, auxiliary = np.array([[231.4, 206.1], [250.0, 190.0]]), np.array([24.3, 9.0])
     np.testing.assert_array_equal(again.predict(inputs, auxiliary), model.predict(inputs, auxiliary))
-    assert again.predict_one((231.4, 206.1), 24.3) == model.predict_one((231.4, 206.1), 24.3)
 
 
 def test_a_round_trip_keeps_every_field(model: Model) -> None:
@@ -76,7 +75,7 @@ def test_an_agent_that_ignores_the_cadence_computes_the_same(model: Model) -> No
     slow = replace(model, cadence_minutes={"op1": 5})
     assert msgpack.unpackb(bundle.encode(slow))["format"] == 1
     again = bundle.decode(sealed({k: v for k, v in body_of(slow).items() if k != "cadence"}))
-    assert again.predict_one((231.4, 206.1), 24.3) == slow.predict_one((231.4, 206.1), 24.3)
+    assert again.predict([[231.4, 206.1]], [24.3]) == slow.predict([[231.4, 206.1]], [24.3])
 
 
 def test_a_bundle_of_32_support_vectors_is_tiny(model: Model) -> None:

@@ -46,15 +46,12 @@ def test_predictions_equal_the_formula_written_out(model: Model, seed: int) -> N
     inputs, auxiliary = rng.normal([230.0, 206.0], [20.0, 11.0], (9, 2)), rng.uniform(5.0, 45.0, 9)
     expected = written_out(model, inputs, auxiliary)
     np.testing.assert_allclose(model.predict(inputs, auxiliary), expected, atol=1e-9)
-    for row, temperature, value in zip(inputs, auxiliary, expected, strict=True):
-        assert model.predict_one(tuple(row), float(temperature))[0] == pytest.approx(value, abs=1e-9)
 
 
 def test_the_weights_returned_are_the_weights_used(model: Model) -> None:
     """A consumer who multiplies the published weights with the published inputs gets the estimate."""
-    value, (w1, w2, bias) = model.predict_one((231.4, 206.1), 24.3)
+    [value], [(w1, w2, bias)] = model.predict([[231.4, 206.1]], [24.3]), model.weights([24.3])
     assert value == pytest.approx(w1 * 231.4 + w2 * 206.1 + bias, rel=1e-12)
-    np.testing.assert_allclose(model.weights([24.3])[0], [w1, w2, bias], rtol=1e-9)
 
 
 def test_the_weights_stay_outside_the_temperatures_learnt_from() -> None:
@@ -62,8 +59,6 @@ def test_the_weights_stay_outside_the_temperatures_learnt_from() -> None:
     model = make_model(hold=(8.0, 40.0))
     expected = model.weights([8.0, 8.0, 8.1, 40.0, 40.0])
     np.testing.assert_array_equal(model.weights([-30.0, 7.9, 8.1, 40.1, 90.0]), expected)
-    assert model.predict_one((231.4, 206.1), 90.0) == model.predict_one((231.4, 206.1), 40.0)
-    assert model.predict_one((231.4, 206.1), -30.0) == model.predict_one((231.4, 206.1), 8.0)
 
 
 @pytest.mark.parametrize("d", [1, 3])

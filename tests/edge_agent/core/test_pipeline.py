@@ -23,7 +23,7 @@ def recording(minutes: int = 15, sensor: str = "5A2D") -> list[Reading]:
 
 def test_a_full_window_becomes_an_estimate_that_explains_itself(model: Model) -> None:
     [estimate] = Pipeline(Windows(), {"5A2D": model}, agent="van-1").replay(recording())
-    value, weights = model.predict_one((231.7, 206.7), 24.7)
+    [value], [weights] = model.predict([[231.7, 206.7]], [24.7]), model.weights([24.7])
     assert estimate == Estimate(
         sensor="5A2D",
         start_ms=START_MS,
