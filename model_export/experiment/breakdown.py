@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
 from model_export.regression.lowrank import pivot
-from model_export.regression.robust import apis
+from model_export.regression.respire import apis
 from model_export.regression.solver import Ridge, functions, regressors
 
 BANDWIDTH = 1.0

@@ -17,7 +17,7 @@ class RespireRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
     """y = w1(z)·x1 + … + wd(z)·xd + b(z), where z is one column of X (the last by default).
 
     Hyperparameters as in `respire.Hyperparameters`, in standardised quantities. After `fit`,
-    `fitted_` holds the functions and `outliers_` marks the rows that were taken for outliers.
+    `fitted_` is the fitted calibration and `outliers_` marks the rows treated as outliers.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 3))

@@ -1,4 +1,4 @@
-"""Ridge regression on RBF functions of temperature: the spectrum falls so fast that few columns hold it."""
+"""Ridge regression on RBF functions of temperature: their spectrum falls so fast that few columns suffice."""
 
 from collections.abc import Callable
 from copy import copy
@@ -18,7 +18,7 @@ CHUNK = 1 << 16
 def pivot(kernel: str, length_scale: float, z: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
     """Pivoted Cholesky of the Gram matrix: landmarks (r,) and the factor L (n, r), LLᵀ ≈ G.
 
-    Each step takes the temperature about which the landmarks so far say least.
+    Each step takes the temperature that the landmarks so far explain least.
     """
     left, columns, chosen = np.ones(len(z)), np.empty((16, len(z))), list[int]()
     while len(chosen) < len(z) and left.max() > tolerance:
@@ -34,7 +34,7 @@ def pivot(kernel: str, length_scale: float, z: Array, tolerance: float = TOLERAN
 
 
 class LowRankFunctions:
-    """d + 1 independent functions f with a smooth kernel, seen through observations Σᵢ uᵢ fᵢ(z)."""
+    """d + 1 independent functions f with a smooth kernel, with observations Σᵢ uᵢ fᵢ(z)."""
 
     def __init__(self, kernel: str, length_scale: float, z: Array, u: Array) -> None:
         self._kernel, self._length_scale = kernel, length_scale
@@ -44,14 +44,14 @@ class LowRankFunctions:
         self._triangle = factor[np.searchsorted(distinct, self._landmarks)]
 
     def rows(self, keep: NDArray[Any]) -> Self:
-        """The same functions seen through some of the observations."""
+        """The same functions with some of the observations."""
         subset = copy(self)
         subset._features, subset._u = self._features[keep], self._u[keep]
         subset.__dict__.pop("_gram", None)
         return subset
 
     def apply(self, state: Array) -> Array:
-        """What the observations would be: Hs, (size,) to (n,) or (size, k) to (n, k)."""
+        """The observations of a state: Hs, (size,) to (n,) or (size, k) to (n, k)."""
         values = self._features @ state.reshape(self._features.shape[1], -1)
         values = values.reshape(*self._u.shape, *state.shape[1:])
         return np.asarray(np.einsum("nf,nf...->n...", self._u, values))

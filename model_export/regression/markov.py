@@ -1,31 +1,84 @@
 """Ridge regression on Matérn functions of temperature, in time and memory linear in N.
 
-The states of a Matérn process at a row of nodes have a block-tridiagonal precision matrix, so the regression
-is one banded Cholesky factor. Nodes at the raw temperatures would be ill-conditioned where two nearly
-coincide; they stand on a grid instead, and an observation reads the conditional mean of f between its two
-nodes. What that leaves out has a variance of about 0.1·SPACING³ for Matérn-3/2, and less for 5/2. A
-Matérn-1/2 function is too rough to interpolate but has no derivatives that could be ill-conditioned: its
-nodes are the temperatures.
+A function with a Matérn-1/2, 3/2 or 5/2 prior is the first entry of a state (f, f′, f″) of a Markov process:
+given the state at one temperature, both sides are independent. The states at a row of nodes therefore have a
+block-tridiagonal precision matrix, and the regression is one banded Cholesky factor.
+
+Nodes at the raw temperatures would be ill-conditioned where two nearly coincide. They are on a grid instead,
+and an observation is the conditional mean of f between its two nodes. The variance that this leaves out is
+about 0.1·SPACING³ for Matérn-3/2, and less for 5/2. A Matérn-1/2 function is too rough to interpolate, but it
+has no derivatives that could be ill-conditioned: its nodes are the temperatures.
 """
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
+from math import factorial, sqrt
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_solve_banded, cholesky_banded
+from scipy.special import gammainc
 
 from edge_agent.core.kernel import Array
-from model_export.regression.matern import Process
 
 ORDERS = {"matern12": 1, "matern32": 2, "matern52": 3}
 SPACING = {1: 1e-8, 2: 5e-3, 3: 5e-2}  # of nodes, in length scales; chosen against the dense solver
-FAR = 50.0  # exp(-50): a node this far out knows nothing of the data
+FAR = 50.0  # exp(-50): a node this far out is independent of the data
 CHUNK = 1 << 14  # windows at a time, so that intermediate arrays stay in the cache
+
+
+@dataclass(frozen=True)
+class Process:
+    """A Matérn process with `order` states, in the unit of time in which it decays as exp(-t).
+
+    Matérn-(order - 1/2) with length scale ℓ is this process at t = z·√(2·order - 1)/ℓ. The state obeys
+    ds = (N - I)s dt + e dW with N nilpotent, so that over a gap t
+
+        s(t) = transition(t)·s(0) + ε,   transition(t) = exp(-t)·Σ Nᵏtᵏ/k!,   cov(ε) = noise(t).
+
+    >>> process, gap = Process(order=1), np.array([1.0])
+    >>> process.transition(gap).round(3).tolist(), process.noise(gap).round(3).tolist()
+    ([[[0.368]]], [[[0.865]]])
+    """
+
+    order: int
+
+    @cached_property
+    def _powers(self) -> Array:
+        """Nᵏ/k!, where N - I is the companion matrix of (D + 1)^order."""
+        q = self.order
+        nilpotent = np.eye(q) + np.eye(q, k=1)
+        nilpotent[-1] -= np.poly(-np.ones(q))[:0:-1]
+        return np.array([np.linalg.matrix_power(nilpotent, k) / factorial(k) for k in range(q)])
+
+    @cached_property
+    def _moments(self) -> Array:
+        """noise(t) = Σₖ moments[k]·gammainc(k + 1, 2t), the integral of a polynomial times exp(-2t)."""
+        q = self.order
+        impulse = self._powers[:, :, -1]
+        moments = np.zeros((2 * q - 1, q, q))
+        for k, j in np.ndindex(q, q):
+            moments[k + j] += factorial(k + j) / 2.0 ** (k + j + 1) * np.outer(impulse[k], impulse[j])
+        return np.asarray(moments / moments[:, 0, 0].sum())
+
+    @property
+    def stationary(self) -> Array:
+        """The prior covariance of the state; that of f itself is 1."""
+        return np.asarray(self._moments.sum(axis=0))
+
+    def transition(self, gaps: Array) -> Array:
+        """(n,) to (n, order, order)."""
+        powers = np.exp(-gaps)[:, None] * gaps[:, None] ** np.arange(self.order)
+        return np.asarray(np.tensordot(powers, self._powers, axes=1))
+
+    def noise(self, gaps: Array) -> Array:
+        """(n,) to (n, order, order); P - transition·P·transitionᵀ would cancel at small gaps."""
+        shares = gammainc(np.arange(1, 2 * self.order), 2.0 * gaps[:, None])
+        return np.asarray(np.tensordot(shares, self._moments, axes=1))
 
 
 def place_nodes(times: Array, order: int) -> Array:
@@ -40,7 +93,7 @@ def place_nodes(times: Array, order: int) -> Array:
 
 
 class MarkovFunctions:
-    """d + 1 independent Matérn functions f, seen through observations Σᵢ uᵢ fᵢ(z)."""
+    """d + 1 independent Matérn functions f, with observations Σᵢ uᵢ fᵢ(z)."""
 
     def __init__(self, kernel: str, length_scale: float, z: Array, u: Array) -> None:
         self._process = Process(ORDERS[kernel])
@@ -53,14 +106,14 @@ class MarkovFunctions:
         self._design = self._observe(z, u)
 
     def rows(self, keep: NDArray[Any]) -> Self:
-        """The same functions seen through some of the observations."""
+        """The same functions with some of the observations."""
         subset = copy(self)
         subset._design = self._design[keep]
         subset.__dict__.pop("_gram", None)
         return subset
 
     def apply(self, state: Array) -> Array:
-        """What the observations would be: Hs, (size,) to (n,) or (size, k) to (n, k)."""
+        """The observations of a state: Hs, (size,) to (n,) or (size, k) to (n, k)."""
         return np.asarray(self._design @ state)
 
     def adjoint(self, target: Array) -> Array:
@@ -81,7 +134,7 @@ class MarkovFunctions:
         return np.asarray(np.einsum("ns,nsf->nf", weights, pairs))
 
     def _interpolate(self, z: Array) -> tuple[NDArray[np.intp], Array]:
-        """The node left of each z, and the weights (n, 2·order) of its and the next one's state in E f(z)."""
+        """The node left of each z, and the weights (n, 2·order) of its state and the next one's in E f(z)."""
         times = np.clip(z * self._rate, self._nodes[0], self._nodes[-1])
         left = np.clip(np.searchsorted(self._nodes, times, side="right") - 1, 0, len(self._nodes) - 2)
         since, until = times - self._nodes[left], self._nodes[left + 1] - times

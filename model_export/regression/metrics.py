@@ -1,4 +1,4 @@
-"""How well estimates agree with the reference."""
+"""Agreement of estimates with the reference."""
 
 from dataclasses import dataclass
 from math import nan, sqrt
@@ -21,7 +21,7 @@ class Score:
 
 
 def varies(values: Array) -> bool:
-    """Whether there is more to values than rounding.
+    """Whether values differ by more than rounding.
 
     >>> varies(np.full(997, 0.1)), varies(np.array([0.1, 0.2]))
     (False, True)

@@ -1,16 +1,24 @@
-"""RESPIRE: outlier-resistant semi-parametric regression y = w1(T)·x1 + … + wd(T)·xd + b(T)."""
+"""RESPIRE: outlier-resistant semi-parametric regression y = w1(T)·x1 + … + wd(T)·xd + b(T).
 
+APIS makes it resist outliers (the paper's Figure *RESPIRE pseudocode*). It alternates between two steps: a
+regression on targets from which the suspected corruption is subtracted, and a new suspicion, the α·N largest
+residuals.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.core.kernel import KERNELS, Array
-from edge_agent.core.model import Scale
-from model_export.regression.robust import apis
+from edge_agent.core.model import Scale, weighted_sum
 from model_export.regression.solver import Ridge, Weights, functions, moving, regressors
+
+TOLERANCE = 1e-7  # of the target's standard deviation
+ROUNDS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class Hyperparameters:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standardised:
-    """A training set in standardised quantities, with the scales that lead back."""
+    """A training set in standardised quantities, and the scales of the raw ones."""
 
     channel_scales: tuple[Scale, ...]
     auxiliary_scale: Scale
@@ -46,6 +54,12 @@ class Standardised:
     x: Array  # (n, d)
     z: Array  # (n,)
     y: Array  # (n,)
+
+
+class Curves(Protocol):
+    """The d weights and the bias as standardised functions of temperature."""
+
+    def at(self, z: Array) -> Array: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,26 +70,26 @@ class Fitted:
     channel_scales: tuple[Scale, ...]
     auxiliary_scale: Scale
     target_scale: Scale
-    hold: tuple[float, float]  # temperatures beyond which the weights stay as they are there
+    hold: tuple[float, float]  # temperatures beyond which the weights stay constant
     functions: Weights  # standardised
     beta: Array  # dual, (n,)
     outliers: NDArray[np.bool_]  # (n,)
     rounds: int
     converged: bool
 
-    def weights(self, auxiliary: Any) -> Array:
-        """The raw weights (w1, …, wd, b) at temperatures (n,), as (n, d + 1)."""
-        weights = self.functions.at(standardise(np.clip(auxiliary, *self.hold), self.auxiliary_scale))
+    def weights(self, auxiliary: Any, curves: Curves | None = None) -> Array:
+        """The raw weights (w1, …, wd, b) at temperatures (n,): (n, d + 1). `curves` replace the full ones."""
+        z = standardise(np.clip(auxiliary, *self.hold), self.auxiliary_scale)
+        weights = (curves or self.functions).at(z)
         spreads = np.array([scale.spread for scale in self.channel_scales])
         centres = np.array([scale.centre for scale in self.channel_scales])
         slopes = self.target_scale.spread * weights[:, :-1] / spreads
         bias = self.target_scale.centre + self.target_scale.spread * weights[:, -1] - slopes @ centres
         return np.column_stack([slopes, bias])
 
-    def predict(self, inputs: Any, auxiliary: Any) -> Array:
+    def predict(self, inputs: Any, auxiliary: Any, curves: Curves | None = None) -> Array:
         """The estimates for raw channels (n, d) at temperatures (n,)."""
-        inputs, weights = np.asarray(inputs, dtype=float), self.weights(auxiliary)
-        return np.asarray(np.einsum("nd,nd->n", inputs, weights[:, :-1]) + weights[:, -1])
+        return weighted_sum(self.weights(auxiliary, curves), inputs)
 
 
 def scale_of(raw: Array) -> Scale:
@@ -89,11 +103,11 @@ def standardise(raw: Any, scale: Scale) -> Array:
     return np.asarray((np.asarray(raw, dtype=float) - scale.centre) / scale.spread)
 
 
-def held_range(auxiliary: Array, trend: float) -> tuple[float, float]:
-    """The temperatures beyond which the weights do not change any more.
+def hold_range(auxiliary: Array, trend: float) -> tuple[float, float]:
+    """The temperatures beyond which the weights stay constant.
 
-    A line goes on for ever, and where nothing was learnt it leads astray, so with a trend they are those of
-    the training windows. Without one, as in the paper, the functions fade to zero and need no bounds.
+    With a trend they are those of the training windows: a line that runs on beyond the data misleads.
+    Without one, as in the paper, the functions fade to zero and need no bounds.
     """
     return (float(auxiliary.min()), float(auxiliary.max())) if trend > 0.0 else (-inf, inf)
 
@@ -115,6 +129,54 @@ def standardised(inputs: Any, auxiliary: Any, target: Any) -> Standardised:
     return Standardised(scales, aux, tgt, x, standardise(auxiliary, aux), standardise(target, tgt))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Robust:
+    """The result of the alternation; `corrected` is the target of the last regression."""
+
+    corrected: Array  # y - ηc, (n,)
+    fitted: Array  # (n,)
+    outliers: NDArray[np.bool_]  # the support of c
+    rounds: int
+    converged: bool
+
+
+def hard_threshold(residual: Array, count: int) -> Array:
+    """The `count` entries of largest magnitude, the others zero.
+
+    >>> hard_threshold(np.array([1.0, -3.0, 2.0]), 1).tolist()
+    [0.0, -3.0, 0.0]
+    """
+    kept = np.zeros_like(residual)
+    if count > 0:
+        largest = np.argpartition(np.abs(residual), -count)[-count:]
+        kept[largest] = residual[largest]
+    return kept
+
+
+def apis(
+    regress: Callable[[Array], Array],
+    target: Array,
+    alpha: float,
+    eta: float = 1.0,
+    *,
+    tolerance: float = TOLERANCE,
+    rounds: int = ROUNDS,
+) -> Robust:
+    """Alternate until the corruption c changes by less than `tolerance` standard deviations of the target.
+
+    `regress` takes targets (n,) to fitted values (n,).
+    """
+    count, enough = round(alpha * len(target)), tolerance * float(np.std(target))
+    corruption, done, converged = np.zeros_like(target), 0, False
+    while done < rounds and not converged:
+        corrected = target - eta * corruption
+        fitted = regress(corrected)
+        previous, corruption = corruption, hard_threshold(target - fitted, count)
+        converged = bool(np.abs(corruption - previous).max() <= enough)
+        done += 1
+    return Robust(corrected, fitted, corruption != 0.0, done, converged)
+
+
 def fit(inputs: Any, auxiliary: Any, target: Any, hyper: Hyperparameters) -> Fitted:
     """The calibration of raw channels (n, d) at temperatures (n,) against the reference (n,)."""
     data = standardised(inputs, auxiliary, target)
@@ -127,7 +189,7 @@ def fit(inputs: Any, auxiliary: Any, target: Any, hyper: Hyperparameters) -> Fit
         data.channel_scales,
         data.auxiliary_scale,
         data.target_scale,
-        held_range(np.asarray(auxiliary, dtype=float), hyper.trend),
+        hold_range(np.asarray(auxiliary, dtype=float), hyper.trend),
         ridge.weights(robust.corrected),
         (robust.corrected - robust.fitted) / hyper.ridge,
         robust.outliers,

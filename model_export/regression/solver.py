@@ -1,8 +1,8 @@
 """The regression step of RESPIRE: (F + λI)β = y with F = G∘(11ᵀ + Σ xᵢxᵢᵀ), and no N x N matrix.
 
-G holds the kernel `trend·(1 + zz′) + shape`. The shape part is solved by `markov` or `lowrank`; the trend
-part adds 2(d + 1) plain regressors (1, z)⊗(x, 1) of prior variance `trend`, eliminated exactly however large.
-The last `steady` channels have one weight at all temperatures: for them G is `trend` alone.
+G holds the kernel `trend·(1 + zz′) + shape`. `markov` or `lowrank` solves the shape part. The trend part adds
+2(d + 1) plain regressors (1, z)⊗(x, 1) of prior variance `trend`; they are eliminated exactly, whatever its
+value. The last `steady` channels have one weight at all temperatures: for them G is `trend` alone.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from model_export.regression.markov import ORDERS, MarkovFunctions
 
 
 class Functions(Protocol):
-    """d + 1 functions of z with a prior, determined by a state s and seen as observations Hs."""
+    """d + 1 functions of z with a prior, given by a state s and observed as Hs."""
 
     def rows(self, keep: NDArray[Any]) -> Self: ...
     def apply(self, state: Array) -> Array: ...
@@ -28,7 +28,7 @@ class Functions(Protocol):
 
 
 def functions(kernel: str, length_scale: float, z: Array, u: Array) -> Functions:
-    """The kernel's shape part, represented for speed, and observed through u (n, d + 1) at z (n,)."""
+    """The kernel's shape part in its fastest representation, observed through u (n, d + 1) at z (n,)."""
     kind = MarkovFunctions if kernel in ORDERS else LowRankFunctions
     return kind(kernel, length_scale, z, u)
 
@@ -44,7 +44,7 @@ def moving(u: Array, steady: int) -> Array:
 
 
 def with_steady(values: Array, steady: int) -> Array:
-    """What is known of the moving weights in the last axis, and zeros for the steady ones; the bias last.
+    """The moving weights in the last axis, with zeros inserted for the steady ones; the bias last.
 
     >>> with_steady(np.array([1.0, 2.0, 3.0]), steady=2).tolist()
     [1.0, 2.0, 0.0, 0.0, 3.0]
@@ -53,19 +53,20 @@ def with_steady(values: Array, steady: int) -> Array:
 
 
 def trend_regressors(z: Array, u: Array, steady: int = 0) -> Array:
-    """u, and z·u of what moves, side by side, (n, 2(d + 1) - s)."""
+    """u, and z·u of the moving regressors, side by side, (n, 2(d + 1) - s)."""
     both = np.concatenate([u, z[:, None] * moving(u, steady)], axis=1)
-    return np.asfortranarray(both)  # columns contiguous: twice as fast
+    # Contiguous columns are twice as fast.
+    return np.asfortranarray(both)
 
 
 def trend_estimate(z: Array, u: Array, trend: Array) -> Array:
-    """What the trend part (d + 1, 2) alone gives, (n,)."""
+    """The estimate of the trend part (d + 1, 2) alone, (n,)."""
     return np.asarray(u @ trend[:, 0] + z * (u @ trend[:, 1]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """The d + 1 functions found, standardised: wᵢ(z) = trend[i, 0] + trend[i, 1]·z + shape part."""
+    """The d + 1 fitted functions, standardised: wᵢ(z) = trend[i, 0] + trend[i, 1]·z + shape part."""
 
     functions: Functions
     state: Array
@@ -73,7 +74,7 @@ class Weights:
     steady: int = 0
 
     def shape(self, z: Array) -> Array:
-        """The shape part of what moves, (n, d + 1 - s)."""
+        """The shape part of the moving weights, (n, d + 1 - s)."""
         return self.functions.at(self.state, z)
 
     def at(self, z: Array) -> Array:
@@ -93,7 +94,7 @@ class Ridge:
     def __init__(
         self, shape: Functions, z: Array, u: Array, ridge: float, trend: float, steady: int = 0
     ) -> None:
-        """`shape` is seen through what moves of u (n, d + 1)."""
+        """`shape` is observed through the moving regressors of u (n, d + 1)."""
         self._shape, self._solve = shape, shape.factor(ridge)
         self._functions, self._steady = u.shape[1], steady
         self._B = trend_regressors(z, u, steady)

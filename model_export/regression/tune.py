@@ -1,4 +1,4 @@
-"""Choosing the hyperparameters by 3-fold cross-validation, over the search space of the paper's appendix."""
+"""Tuning: the hyperparameters by 3-fold cross-validation, over the search space of the paper's appendix."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,24 +10,21 @@ import optuna
 from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
-from model_export.regression.distances import length_scale_quantile
-from model_export.regression.respire import Hyperparameters, Standardised, held_range, standardised
-from model_export.regression.robust import apis
+from model_export.regression.metrics import r2
+from model_export.regression.respire import Hyperparameters, Standardised, apis, hold_range, standardised
 from model_export.regression.solver import Functions, Ridge, functions, moving, regressors, trend_estimate
-
-__all__ = ["Tuned", "length_scale_quantile", "tune"]
 
 ALPHAS = (0.0, 0.05, 0.1, 0.15, 0.2)
 RIDGES = (0.1, 0.5, 1.0, 5.0, 10.0)
 FOLDS = 3
 SHORTEST = 0.05  # length scale; among few distinct temperatures most distances are 0
 DEFAULTS = Hyperparameters()
-TOLERANCE, ROUNDS = 1e-3, 50  # of the alternation; ample to rank hyperparameters
+TOLERANCE, ROUNDS = 1e-3, 50  # of the alternation; enough to rank hyperparameters
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The best hyperparameters found, and their R² over the windows held out."""
+    """The best hyperparameters found, and their cross-validated R²."""
 
     hyper: Hyperparameters
     score: float
@@ -36,20 +33,20 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """One stretch held out, and the functions and trend seen through the rest and through it."""
+    """One fold: its test windows, the others to train on, and the functions observed at each."""
 
     train: NDArray[np.intp]
     test: NDArray[np.intp]
     seen: Functions
     unseen: Functions
-    z: Array  # of the stretch
+    z: Array  # of the test windows
 
 
 class CrossValidation:
-    """R² on windows held out, with everything shared that hyperparameters have in common.
+    """Cross-validated R², with caches for what trials have in common.
 
-    The functions depend on the length scale only and their factor on that and λ, so trials that differ in α
-    or η only repeat the alternation.
+    The functions depend only on the length scale, and their factor on that and λ. Trials that differ in α or
+    η repeat only the alternation.
     """
 
     def __init__(
@@ -62,26 +59,26 @@ class CrossValidation:
         self._folds = lru_cache(16)(self._make_folds)
 
     def score(self, hyper: Hyperparameters) -> float:
-        """1 - Σ error² / Σ (y - mean y)², both sums over all windows."""
-        folds = self._folds(hyper.length_scale, hyper.ridge)
-        errors = np.concatenate([self._errors(part, ridge, hyper) for part, ridge in folds])
-        return 1.0 - float(errors @ errors / np.sum((self._data.y - self._data.y.mean()) ** 2))
+        """R² over all windows, each estimated by the fold that did not see it."""
+        estimate = np.empty_like(self._data.y)
+        for part, ridge in self._folds(hyper.length_scale, hyper.ridge):
+            estimate[part.test] = self._estimate(part, ridge, hyper)
+        return r2(self._data.y, estimate)
 
-    def _errors(self, part: _Part, ridge: Ridge, hyper: Hyperparameters) -> Array:
-        y = self._data.y
-        robust = apis(ridge, y[part.train], hyper.alpha, hyper.eta, tolerance=TOLERANCE, rounds=ROUNDS)
+    def _estimate(self, part: _Part, ridge: Ridge, hyper: Hyperparameters) -> Array:
+        target = self._data.y[part.train]
+        robust = apis(ridge, target, hyper.alpha, hyper.eta, tolerance=TOLERANCE, rounds=ROUNDS)
         weights = ridge.weights(robust.corrected)
         line = trend_estimate(part.z, self._u[part.test], weights.trend)
-        estimate = part.unseen.apply(weights.state) + line
-        return np.asarray(y[part.test] - estimate)
+        return np.asarray(part.unseen.apply(weights.state) + line)
 
     def _make_parts(self, length_scale: float) -> list[_Part]:
         return [self._part(length_scale, test) for test in self._tests]
 
     def _part(self, length_scale: float, test: NDArray[np.intp]) -> _Part:
-        """What lies beyond the temperatures of the rest is estimated as a model of the rest would."""
+        """Test temperatures outside the training range get the weights at its end, as a model would give."""
         train = np.setdiff1d(np.arange(len(self._u)), test)
-        z = np.clip(self._data.z, *held_range(self._data.z[train], self._trend))
+        z = np.clip(self._data.z, *hold_range(self._data.z[train], self._trend))
         shape = functions(self._kernel, length_scale, z, moving(self._u, self._steady))
         return _Part(train, test, shape.rows(train), shape.rows(test), z[test])
 
@@ -94,7 +91,7 @@ class CrossValidation:
 
 
 def split(count: int, contiguous: bool, seed: int) -> list[NDArray[np.intp]]:
-    """The windows held out by each fold: stretches of time, or drawn at random."""
+    """The test windows of each fold: stretches of time, or drawn at random."""
     order = np.arange(count) if contiguous else np.random.default_rng(seed).permutation(count)
     return np.array_split(order, FOLDS)
 
@@ -114,8 +111,8 @@ def tune(
 ) -> Tuned:
     """The hyperparameters with the best cross-validated R² after `trials` trials of a seeded Bayesian search.
 
-    Rows are taken to be in order of time. Folds are contiguous by default: neighbouring windows are so alike
-    that random folds would test on what they have seen.
+    Rows are expected in the order of time. Folds are contiguous by default: neighbouring windows are so alike
+    that random folds would test on training data.
     """
     data = standardised(inputs, auxiliary, target)
     validation = CrossValidation(data, kernel, trend, split(len(data.z), contiguous, seed), steady)
@@ -135,7 +132,7 @@ def tune(
 def _suggest(
     trial: optuna.trial.BaseTrial, kernel: str, trend: float, length_scale: Callable[[float], float]
 ) -> Hyperparameters:
-    """The paper's search space; quantiles step by 0.02, too little to matter, so that factors are shared."""
+    """The paper's search space. Quantiles have steps of 0.02, so that trials share factors."""
     alpha = trial.suggest_categorical("alpha", ALPHAS)
     return Hyperparameters(
         kernel=kernel,
@@ -145,3 +142,39 @@ def _suggest(
         alpha=alpha,
         eta=trial.suggest_float("eta", 0.1, 1.0) if alpha > 0.0 else 1.0,
     )
+
+
+def length_scale_quantile(z: Any, q: float) -> float:
+    """The q-quantile of |zᵢ - zⱼ| over all pairs i < j, in O(n log n) time and O(n) memory.
+
+    >>> length_scale_quantile([0.0, 1.0, 3.0], 0.5)
+    2.0
+    """
+    z = np.sort(np.asarray(z, dtype=float))
+    rank = q * (len(z) * (len(z) - 1) // 2 - 1)
+    low, high = (_smallest(z, int(k)) for k in (np.floor(rank), np.ceil(rank)))
+    return float(low + (rank - np.floor(rank)) * (high - low))
+
+
+def _smallest(z: Array, k: int) -> float:
+    """The k-th smallest distance, from 0: bisect, counting pairs, until few enough remain to be listed."""
+    low, high = -1.0, float(z[-1] - z[0])
+    below, within = np.arange(1, len(z) + 1), np.full(len(z), len(z))  # pairs (i, j): j in below[i]:within[i]
+    before = 0
+    while np.sum(within - below) > 4 * len(z) and low < (middle := (low + high) / 2) < high:
+        reach = np.maximum(np.searchsorted(z, z + middle, side="right"), np.arange(1, len(z) + 1))
+        if (count := int(np.sum(reach - np.arange(1, len(z) + 1)))) <= k:
+            low, below, before = middle, reach, count
+        else:
+            high, within = middle, reach
+    if low >= 0.0 and np.nextafter(low, high) >= high:
+        return high
+    return float(np.partition(_listed(z, below, within), k - before)[k - before])
+
+
+def _listed(z: Array, start: NDArray[np.intp], stop: NDArray[np.intp]) -> Array:
+    """The distances z[j] - z[i] for start[i] <= j < stop[i]."""
+    lengths = stop - start
+    first = np.repeat(np.arange(len(z)), lengths)
+    offset = np.arange(len(first)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.asarray(z[np.repeat(start, lengths) + offset] - z[first])

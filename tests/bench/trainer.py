@@ -10,8 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from edge_agent.core.kernel import KERNELS, Array, gram
 from model_export.regression.compress import Method, compress, curve
-from model_export.regression.respire import Hyperparameters, Standardised, fit, held_range, standardised
-from model_export.regression.robust import apis
+from model_export.regression.respire import Hyperparameters, Standardised, apis, fit, hold_range, standardised
 from model_export.regression.solver import Ridge, functions, regressors
 from model_export.regression.tune import ALPHAS, RIDGES, ROUNDS, TOLERANCE, CrossValidation, split, tune
 from tests.support.dense import DenseRidge
@@ -126,7 +125,7 @@ def _slow_score(data: Standardised, hyper: Hyperparameters, parts: list[Array]) 
     u, errors = regressors(data.x), []
     for test in parts:
         train = np.setdiff1d(np.arange(len(data.z)), test)
-        z = np.clip(data.z, *held_range(data.z[train], hyper.trend))
+        z = np.clip(data.z, *hold_range(data.z[train], hyper.trend))
         F = gram(hyper.kernel, hyper.length_scale, z, z, hyper.trend) * (u @ u.T)
         ridge, inner = KernelRidge(alpha=hyper.ridge, kernel="precomputed"), F[np.ix_(train, train)]
         apis(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.core.kernel import KERNELS, Array
-from model_export.regression.robust import apis, hard_threshold
+from model_export.regression.respire import apis, hard_threshold
 from model_export.regression.solver import Ridge, functions, moving, regressors
 from tests.support.dense import DenseRidge
 

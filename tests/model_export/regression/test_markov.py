@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from edge_agent.core.kernel import KERNELS
-from model_export.regression.markov import ORDERS, place_nodes
-from model_export.regression.matern import Process
+from model_export.regression.markov import ORDERS, Process, place_nodes
 
 GAPS = np.array([0.0, 1e-6, 1e-3, 0.1, 1.0, 3.0, 20.0])
 
