@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edge_agent import recording, shelf
-from edge_agent.core.card import card
+from edge_agent.core.card import inspection
 from edge_agent.core.errors import BadBundle, BadSettings, RespireError
 from edge_agent.core.messages import encode_estimate, parse_time
 from edge_agent.core.model import Model
@@ -139,19 +139,7 @@ def replay(options: argparse.Namespace) -> int:
 def inspect(options: argparse.Namespace) -> int:
     """Print a bundle as JSON: its card, its scaling and its size."""
     model = shelf.read(options.bundle)
-    scales = (*model.channel_scales, model.auxiliary_scale, model.target_scale)
-    names = (*model.channels, model.auxiliary, model.gas)
-    _print_json(
-        {
-            **card(model),
-            "bytes": options.bundle.stat().st_size,
-            "length_scale": model.length_scale,
-            "scales": {name: [s.centre, s.spread] for name, s in zip(names, scales, strict=True)},
-            "adapter": list(model.adapter),
-            "transfer": None if model.transfer is None else model.transfer.tolist(),
-            "support_vectors": model.support.tolist(),
-        }
-    )
+    _print_json(inspection(model, options.bundle.stat().st_size))
     return DONE
 
 

@@ -6,7 +6,7 @@ OURS = ("model_export", "edge_agent")
 
 
 def main() -> int:
-    """Run the command line; on a gateway's install, which has no trainer, say what is missing."""
+    """Run the command line; on a gateway, which has no trainer, name the missing package."""
     try:
         from model_export.cli.main import main as run  # noqa: PLC0415 - its packages may be missing
 
@@ -15,7 +15,7 @@ def main() -> int:
         missing = (error.name or "").partition(".")[0]
         if missing in OURS or "--debug" in sys.argv:
             raise
-        words = f"expected the packages of the trainer, got no {missing}"
+        words = f"the package {missing} is not installed"
         print(f"model-export: {words}; pip install -c constraints.txt -e '.[export]'", file=sys.stderr)
         return 1
 

@@ -1,8 +1,10 @@
-"""Files that are written whole or not at all. Every room may use it. Imports the agent's core."""
+"""Output files: checked before the work, written whole or not at all. Imports the agent's core."""
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from edge_agent.core.errors import RespireError
 
@@ -26,6 +28,50 @@ def write_atomically(path: Path, data: bytes) -> None:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def require_places(
+    *,
+    bundle: Path | None = None,
+    page: Path | None = None,
+    plot: Path | None = None,
+    inputs: Iterable[Path] = (),
+) -> None:
+    """Refuse outputs that cannot be written, or that would overwrite an input or each other."""
+    taken = {path.resolve(): f"the input {path}" for path in inputs}
+    for kind, path, example in (
+        ("bundle", bundle, "5A2D.bundle"),
+        ("report", page, "5A2D.html"),
+        ("plot", plot, "5A2D.png"),
+    ):
+        if path is None:
+            continue
+        _require_name(path, example)
+        _require_folder(path)
+        if path.resolve() in taken:
+            raise RespireError(
+                f"{path}: the {kind} would overwrite {taken[path.resolve()]}; choose another name"
+            )
+        taken[path.resolve()] = f"the {kind}"
+
+
+def _require_name(path: Path, example: str) -> None:
+    """A device would be replaced by a file of that name, which nobody wants of /dev/null."""
+    if path.exists() and not path.is_file():
+        kind = "a directory" if path.is_dir() else "a device"
+        raise RespireError(f"{path}: expected a file name such as {example}, got {kind}; name a file")
+
+
+def _require_folder(path: Path) -> None:
+    """Make the folder and, for a moment, a file in it: permissions alone do not show a read-only disk."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=path.parent):
+            pass
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(None, "a file that may not be changed")
+    except OSError as error:
+        raise RespireError(f"{path}: cannot be written: {error.strerror}; choose another place") from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -30,6 +30,21 @@ def card(model: Model) -> dict[str, Any]:
     }
 
 
+def inspection(model: Model, size_bytes: int) -> dict[str, Any]:
+    """The card and what else a bundle holds, as both `inspect` commands print it."""
+    scales = (*model.channel_scales, model.auxiliary_scale, model.target_scale)
+    names = (*model.channels, model.auxiliary, model.gas)
+    return {
+        **card(model),
+        "bytes": size_bytes,
+        "length_scale": model.length_scale,
+        "scales": {name: [each.centre, each.spread] for name, each in zip(names, scales, strict=True)},
+        "adapter": list(model.adapter),
+        "transfer": None if model.transfer is None else model.transfer.tolist(),
+        "support_vectors": model.support.tolist(),
+    }
+
+
 def curves(model: Model) -> dict[str, list[float]]:
     """Each weight at evenly spaced temperatures over the training domain (or ± 2 spreads without one)."""
     scale = model.auxiliary_scale

@@ -1,4 +1,4 @@
-"""The 1D adapter: a gain and an offset on the estimates, for a site or season whose scale has shifted."""
+"""The adapter: a gain and an offset on the estimates, for a site or season with another scale."""
 
 from dataclasses import replace
 
@@ -9,18 +9,18 @@ from model_export.calibration.interval import LEVEL, forward_conformal
 from model_export.recordings.dataset import Dataset, require_windows
 from model_export.regression.metrics import varies
 
-MIN_WINDOWS = 20  # two numbers are learnt, and the interval needs some residuals
+MIN_WINDOWS = 20  # for two parameters, and residuals for the interval
 
 
-def learn(estimate: Array, reference: Array) -> tuple[float, float]:
+def fit_adapter(estimate: Array, reference: Array) -> tuple[float, float]:
     """The gain and offset of least squares: reference ≈ gain·estimate + offset.
 
-    Estimates that never change, as those of a tree far from what it has seen, have no gain to learn.
+    Estimates that never change, such as those of a tree far from its training data, give a gain of 0.
 
     >>> import numpy as np
-    >>> learn(np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, 7.0]))
+    >>> fit_adapter(np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, 7.0]))
     (2.0, 1.0)
-    >>> learn(np.full(997, 0.1), np.full(997, 2.0))
+    >>> fit_adapter(np.full(997, 0.1), np.full(997, 2.0))
     (0.0, 2.0)
     """
     if not varies(estimate):
@@ -31,28 +31,28 @@ def learn(estimate: Array, reference: Array) -> tuple[float, float]:
 
 
 def adapt(model: Model, dataset: Dataset) -> Model:
-    """The model with an adapter learnt from the dataset, on top of the one it may have already.
+    """The model with an adapter fitted to the dataset, applied after the one it may have already.
 
-    The old interval says nothing about the new place, so it is learnt again from the same windows.
+    The old interval does not hold at the new place, so a new one is measured on the same windows.
     """
     require_windows(dataset, MIN_WINDOWS)
     estimate = model.predict(dataset.inputs, dataset.auxiliary)
     if not varies(estimate):
         raise BadRecording(f"{dataset.name}: expected estimates that vary, got {estimate[0]:g} throughout")
-    gain, offset = learn(estimate, dataset.target)
+    gain, offset = fit_adapter(estimate, dataset.target)
     old_gain, old_offset = model.adapter
     return replace(
         model,
         adapter=(gain * old_gain, gain * old_offset + offset),
         interval=forward_conformal(
             dataset,
-            lambda before, held: _adapted(model, before, held),
+            lambda before, after: _adapted(model, before, after),
             level=model.interval.level if model.interval else LEVEL,
         ),
         id="",
     )
 
 
-def _adapted(model: Model, before: Dataset, held: Dataset) -> Array:
-    gain, offset = learn(model.predict(before.inputs, before.auxiliary), before.target)
-    return gain * model.predict(held.inputs, held.auxiliary) + offset
+def _adapted(model: Model, before: Dataset, after: Dataset) -> Array:
+    gain, offset = fit_adapter(model.predict(before.inputs, before.auxiliary), before.target)
+    return gain * model.predict(after.inputs, after.auxiliary) + offset

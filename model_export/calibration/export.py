@@ -1,26 +1,25 @@
-"""Bundles on disk: a file under its name is always whole, and always what the trainer meant."""
+"""Bundles on disk: what they say about their own fit, written only if they reproduce it, and read back."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
 from edge_agent.core import bundle
-from edge_agent.core.errors import BadBundle
+from edge_agent.core.errors import BadBundle, BadRecording
 from edge_agent.core.kernel import Array
-from edge_agent.core.model import Model
+from edge_agent.core.messages import format_time
+from edge_agent.core.model import Fact, Model
+from edge_agent.core.windows import WINDOW_MS
 from model_export.files import write_atomically
+from model_export.recordings.dataset import Dataset
+from model_export.regression.metrics import Score
+from model_export.regression.respire import Fitted, Hyperparameters
 
 TOLERANCE = 1e-4  # of the target's spread: what float32 may cost
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """Inputs and what the trainer itself estimates for them."""
-
-    inputs: Array  # (n, d)
-    auxiliary: Array  # (n,)
-    estimate: Array  # (n,)
+DENSITY_BINS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,16 @@ class Exported:
     size_bytes: int
 
 
-def write(model: Model, path: Path, probe: Probe) -> Exported:
+def write(model: Model, path: Path, dataset: Dataset, estimate: Array | None = None) -> Exported:
     """Encode a model, decode it as the agent would, compare the estimates, and only then write the file.
 
-    A bundle that does not reproduce the trainer's estimates never replaces one that works.
+    `estimate` are the trainer's own estimates for the dataset, (n,); by default the model's. A bundle that
+    does not reproduce them never replaces one that works.
     """
+    expected = model.predict(dataset.inputs, dataset.auxiliary) if estimate is None else estimate
     data = bundle.encode(model)
     decoded = bundle.decode(data, path.name)
-    _compare(decoded, probe, path.name)
+    _require_same(expected, decoded.predict(dataset.inputs, dataset.auxiliary), decoded, path.name)
     write_atomically(path, data)
     return Exported(path, decoded, len(data))
 
@@ -54,11 +55,93 @@ def read(path: Path) -> Model:
         raise BadBundle(f"{path}: could not be read: {error.strerror or error}") from error
 
 
-def _compare(model: Model, probe: Probe, name: str) -> None:
-    difference = np.abs(model.predict(probe.inputs, probe.auxiliary) - probe.estimate).max(initial=0.0)
+def facts(model: Model, fitted: Fitted, train: Dataset, test: Score, r2_train: float) -> dict[str, Fact]:
+    """The provenance of a model. It has no date of its making: the same data give the same bundle."""
+    hyper = fitted.hyper
+    counts, _ = np.histogram(train.auxiliary, DENSITY_BINS, model.domain["temperature"])
+    found: dict[str, Fact] = {
+        "dataset": train.name,
+        **_dates(train),
+        "n_test": test.n,
+        "support": len(model.support),
+        "r2_train": r2_train,
+        "trend": hyper.trend,
+        "lambda": hyper.ridge,
+        "alpha": hyper.alpha,
+        "eta": hyper.eta,
+        "outliers": int(fitted.outliers.sum()),
+        "temperature_counts": " ".join(map(str, counts)),
+        "exporter": f"respire-edge {version('respire-edge')}",
+    }
+    if test.n:
+        found |= {"r2_test": test.r2, "rmse_test": test.rmse}
+    return found
+
+
+def hyperparameters(model: Model) -> Hyperparameters:
+    """The hyperparameters that a model was fitted with."""
+    known = model.provenance
+    try:
+        return Hyperparameters(
+            kernel=model.kernel,
+            trend=float(known["trend"]),
+            length_scale=model.length_scale,
+            ridge=float(known["lambda"]),
+            alpha=float(known["alpha"]),
+            eta=float(known["eta"]),
+            steady=len(model.warming),
+        )
+    except (KeyError, ValueError) as error:
+        raise BadBundle(
+            f"bundle of {model.sensor}: expected the hyperparameters it was fitted with; fit it again"
+        ) from error
+
+
+def require_fitted_to(model: Model, train: Dataset) -> None:
+    """Refuse windows that a model was not fitted to, by their number, dates and ranges."""
+    known, found = (_stretch(facts) for facts in (model.provenance, _dates(train)))
+    columns = zip((*train.channels, model.auxiliary), (*train.inputs.T, train.auxiliary), strict=True)
+    others = [
+        name
+        for name, values in columns
+        if not np.allclose(model.domain.get(name, np.nan), (values.min(), values.max()), rtol=1e-4)
+    ]
+    if known == found and others:
+        found = f"other values of {', '.join(others)} in them"
+    if known != found:
+        raise BadRecording(
+            f"{train.name}: expected the recording that the bundle was fitted to "
+            f"({model.provenance.get('dataset')}: {known}), got {found}; "
+            "use the same files, --reference and --test-share as for fit"
+        )
+
+
+def density(model: Model) -> tuple[Array, Array] | None:
+    """Edges (k + 1,) and counts (k,) of the training temperatures, if the bundle has them."""
+    text, between = model.provenance.get("temperature_counts"), model.domain.get(model.auxiliary)
+    if not isinstance(text, str) or between is None:
+        return None
+    counts = np.array([int(word) for word in text.split() if word.isdigit()], dtype=float)
+    return (np.linspace(*between, len(counts) + 1), counts) if len(counts) else None
+
+
+def _require_same(expected: Array, actual: Array, model: Model, name: str) -> None:
+    difference = np.abs(actual - expected).max(initial=0.0)
     allowed = TOLERANCE * model.target_scale.spread * max(1.0, abs(model.adapter[0]))
     if not difference <= allowed:
         raise BadBundle(
             f"{name}: expected the trainer's estimates within {allowed:.3g} {model.unit}, "
             f"got {difference:.3g} away; nothing was replaced"
         )
+
+
+def _dates(train: Dataset) -> dict[str, Fact]:
+    return {
+        "from": format_time(int(train.start_ms[0])),
+        "to": format_time(int(train.start_ms[-1]) + WINDOW_MS),
+        "n_train": len(train),
+    }
+
+
+def _stretch(known: Mapping[str, Fact]) -> str:
+    return f"{known.get('n_train')} windows from {known.get('from')} to {known.get('to')}"

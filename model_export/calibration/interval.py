@@ -1,17 +1,17 @@
 """Intervals that cover at a stated level, by split-conformal prediction.
 
-Take residuals |y - ŷ| of windows that the model did not learn from. If a fresh window is exchangeable with
-them, its own residual is equally likely to take any rank among the n + 1, so the ⌈(n + 1)·level⌉-th smallest
-of the n covers it with probability at least `level`, whatever the model and the noise.
+Take residuals |y - ŷ| of windows that the model was not fitted to. If a fresh window is exchangeable with
+them, its own residual is equally likely to take any rank among the n + 1. So the ⌈(n + 1)·level⌉-th smallest
+of the n covers it with probability at least `level`, for any model and any noise.
 
-One part set aside for this would be one week's weather. So the train part is cut into four stretches of time,
-and each but the first is estimated by a model learnt from all before it, by the same recipe and of the same
-size: a calibration too serves days after it was learnt. On train parts this came closer to the level than
-estimating each stretch from the other three (docs/evaluation.md). The last 20 % take no part in a fit, so the
-coverage it reports was not learnt from.
+One part set aside for this would be one week's weather. So the train part is cut into four stretches of time.
+Each stretch but the first is estimated by a model fitted to all before it, with the same recipe and size: a
+calibration too serves days that follow its training. On train parts this came closer to the level than
+estimating each stretch from the other three (docs/evaluation.md). The last 20 % of the recording are not
+used, so the coverage that `fit` reports is an independent check.
 
-What no method gives is coverage under conditions that are not exchangeable with the recording: another
-season, another site, another sensor.
+No method gives coverage where conditions are not exchangeable with the recording: another season, another
+site, another sensor.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from model_export.recordings.dataset import Dataset
 LEVEL = 0.9
 STRETCHES = 4
 
-Estimator = Callable[[Dataset, Dataset], Array]  # learns from the first, estimates the second
+Estimate = Callable[[Dataset, Dataset], Array]  # fits the first dataset, estimates the second
 
 
 def conformal(residuals: Array, level: float = LEVEL) -> Interval:
@@ -46,12 +46,11 @@ def conformal(residuals: Array, level: float = LEVEL) -> Interval:
     return Interval(float(np.sort(np.abs(residuals))[rank - 1]), level)
 
 
-def forward_conformal(dataset: Dataset, estimator: Estimator, level: float = LEVEL) -> Interval:
-    """The interval from residuals of stretches of time, each estimated by what those before it taught."""
+def forward_conformal(dataset: Dataset, estimate: Estimate, level: float = LEVEL) -> Interval:
+    """The interval from residuals of stretches of time, each estimated from those before it."""
     bounds = np.linspace(0, len(dataset), STRETCHES + 1).round().astype(int).tolist()
     stretches = [
         (dataset.part(slice(start)), dataset.part(slice(start, end))) for start, end in pairwise(bounds[1:])
     ]
-    return conformal(
-        np.concatenate([held.target - estimator(before, held) for before, held in stretches]), level
-    )
+    residuals = [after.target - estimate(before, after) for before, after in stretches]
+    return conformal(np.concatenate(residuals), level)

@@ -1,4 +1,4 @@
-"""Pictures of what was learnt: weight curves side by side, compression, and a fault before and after."""
+"""Pictures of fitted models: weight curves side by side, compression, and a fault before and after."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ def weight_curves(models: Mapping[str, Curves], unit: str, title: str) -> Figure
 
 @rc_context(STYLE)
 def compression_curves(losses: Mapping[str, pd.DataFrame], title: str) -> Figure:
-    """What fewer support vectors cost in R² on the train part: median and middle half over all fits.
+    """The R² that fewer support vectors cost on the train part: median and middle half over all fits.
 
     Each table has one row a fit and one column a size.
     """
@@ -69,7 +69,7 @@ def compression_curves(losses: Mapping[str, pd.DataFrame], title: str) -> Figure
 
 @rc_context(STYLE)
 def before_after(before: "pd.Series[float]", after: "pd.Series[float]", title: str) -> Figure:
-    """The median R² of each method before and after a fault was put right."""
+    """The median R² of each method before and after a fault was corrected."""
     figure, axes = single(1.0 + 0.3 * len(before), title)
     rows = np.arange(len(before))
     then, now = (np.maximum(values.to_numpy(dtype=float), -1.0) for values in (before, after))

@@ -1,7 +1,5 @@
 """The plots a scientist looks at first."""
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -11,8 +9,8 @@ from numpy.typing import NDArray
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
 from edge_agent.core.windows import WINDOW_MS
-from model_export.calibration.provenance import density
-from model_export.calibration.size_curve import SizePoint
+from model_export.calibration.export import density
+from model_export.calibration.size_curve import Curves
 from model_export.figures.axes import (
     BLUE,
     GREEN,
@@ -33,13 +31,13 @@ from model_export.figures.axes import (
 )
 from model_export.recordings.dataset import Dataset
 
-DETAIL_DAYS = 3  # more would be a zigzag at a phone's width
+DETAIL_DAYS = 3  # more would be unreadable at a phone's width
 DAY_MS = 86_400_000
 
 
 @rc_context(STYLE)
 def timeline(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure:
-    """The last days window by window, and the error of every day; what comes after n_train is the test."""
+    """The last days window by window, and the error of every day; windows after n_train are the test."""
     figure = blank(4.6, title)
     detail, whole = figure.subplots(2, height_ratios=[3.0, 2.0])
     first = int(np.searchsorted(dataset.start_ms, dataset.start_ms[-1] + WINDOW_MS - DETAIL_DAYS * DAY_MS))
@@ -81,7 +79,7 @@ def scatter(model: Model, dataset: Dataset, n_train: int, outliers: NDArray[np.b
 
 @rc_context(STYLE)
 def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure:
-    """What the model gets wrong at each temperature."""
+    """The error at each temperature."""
     figure, axes = single(3.2, title)
     error = model.predict(dataset.inputs, dataset.auxiliary) - dataset.target
     axes.axhline(0.0, color=INK, lw=0.8)
@@ -103,7 +101,7 @@ def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figur
 
 @rc_context(STYLE)
 def weights(model: Model, title: str) -> Figure:
-    """w1, …, wd and b over temperature, above the training density; grey where there was no training."""
+    """w1, …, wd and b over temperature, and the training density; grey where there was no training."""
     names = [*model.channels, "bias"]
     found = density(model)
     rows = len(names) + (found is not None)
@@ -125,15 +123,13 @@ def weights(model: Model, title: str) -> Figure:
         axes.axvspan(grid[0], low, color=PALE, lw=0)
         axes.axvspan(high, grid[-1], color=PALE, lw=0)
     panels[0].set(xlim=(grid[0], grid[-1]))
-    panels[-1].set_xlabel("temperature (°C); shaded: not seen in training")
+    panels[-1].set_xlabel("temperature (°C); shaded: outside the training data")
     figure.align_ylabels()
     return figure
 
 
 @rc_context(STYLE)
-def compression(
-    curves: Mapping[str, Sequence[SizePoint]], full: float, chosen: int | None, title: str
-) -> Figure:
+def compression(curves: Curves, full: float, chosen: int, title: str) -> Figure:
     """R² on the train part against the number of support vectors, for each method."""
     figure, axes = single(3.2, title)
     styles = zip(curves.items(), (BLUE, ORANGE), ("o-", "s--"), strict=False)
@@ -141,8 +137,7 @@ def compression(
         sizes, r2 = [point.size for point in points], [point.r2_train for point in points]
         axes.plot(sizes, r2, style, color=colour, ms=4, label=method)
     axes.axhline(full, color=INK, lw=0.8, label="full model")
-    if chosen:
-        axes.axvline(chosen, color=VERMILLION, lw=1.0, ls=":", label=f"chosen: {chosen}")
+    axes.axvline(chosen, color=VERMILLION, lw=1.0, ls=":", label=f"chosen: {chosen}")
     every = sorted({point.size: point.bytes for points in curves.values() for point in points}.items())
     axes.set_xscale("log", base=2)
     axes.set_xticks([size for size, _ in every], [f"{size}\n{count / 1000:.1f}" for size, count in every])
@@ -155,7 +150,7 @@ def compression(
 
 
 def _follow(axes: Axes, model: Model, dataset: Dataset) -> None:
-    """The estimate as a line in its interval, the reference as dots upon it: neither hides the other."""
+    """The estimate as a line in its interval, the reference as dots: neither hides the other."""
     estimate = model.predict(dataset.inputs, dataset.auxiliary)
     times, reference, curve = with_gaps(dataset.start_ms, dataset.target, estimate)
     if model.interval:
@@ -186,7 +181,7 @@ def _shade_test(axes: Axes, dataset: Dataset, first: int) -> None:
 
 
 def _robust_limit(model: Model, error: Array) -> float:
-    """Half a scale on which the bulk of the errors, and the interval, can be seen."""
+    """Half the height of a scale that shows most errors and the interval."""
     half_width = model.interval.half_width if model.interval else 0.0
     return 1.1 * max(float(np.percentile(np.abs(error), 98.0)), 1.5 * half_width) or 1.0
 

@@ -1,25 +1,35 @@
 """One self-contained page about one calibration, for a browser, a phone or an e-mail."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from edge_agent.core.errors import RespireError
 from model_export.calibration import plots
-from model_export.calibration.evaluate import evaluate
-from model_export.calibration.size_curve import SizePoint
-from model_export.calibration.training import Training
+from model_export.calibration.fit import FitResult, evaluate
+from model_export.calibration.size_curve import Curves, size_curves
 from model_export.figures import webpage
 from model_export.figures.webpage import Picture, Section
+from model_export.files import write_atomically
 from model_export.regression.metrics import r2
 
-Curves = Mapping[str, Sequence[SizePoint]]
+
+def write(result: FitResult, summary: Mapping[str, Any], path: Path) -> None:
+    """Write the page of a fit; the bundle is written already, and a failure says so."""
+    model, fitted = result.exported.model, result.calibration.fitted
+    curves = size_curves(model, fitted, result.train, result.test)
+    try:
+        write_atomically(path, page(result, curves, summary).encode())
+    except RespireError as error:
+        raise RespireError(f"{error}; the bundle {result.exported.path} is complete") from error
 
 
-def page(training: Training, curves: Curves, summary: Mapping[str, Any]) -> str:
+def page(result: FitResult, curves: Curves, summary: Mapping[str, Any]) -> str:
     """The page as HTML, with every plot inside it."""
-    model = training.exported.model
-    notes = [[note] for note in training.dataset.notes]
+    model = result.exported.model
+    notes = [[note] for note in result.dataset.notes]
     sections = [
-        Section("", pictures=pictures(training, curves)),
+        Section("", pictures=pictures(result, curves)),
         Section("All figures", tables=[[("figure", "value"), *_flat(summary)]]),
         *([Section("Notes", tables=[[["about the recording"], *notes]])] if notes else []),
     ]
@@ -28,13 +38,13 @@ def page(training: Training, curves: Curves, summary: Mapping[str, Any]) -> str:
     )
 
 
-def pictures(training: Training, curves: Curves) -> list[Picture]:
+def pictures(result: FitResult, curves: Curves) -> list[Picture]:
     """The plots in the order of the questions: does it follow, how far off, where, why, how small."""
-    model, dataset, n_train = training.exported.model, training.dataset, len(training.train)
-    fitted = training.calibration.fitted
-    judged, where = (training.test, "test") if len(training.test) else (training.train, "train")
+    model, dataset, n_train = result.exported.model, result.dataset, len(result.train)
+    fitted = result.calibration.fitted
+    judged, where = (result.test, "test") if len(result.test) else (result.train, "train")
     score, size = evaluate(model, judged), len(model.support)
-    full = r2(training.train.target, fitted.predict(training.train.inputs, training.train.auxiliary))
+    full = r2(result.train.target, fitted.predict(result.train.inputs, result.train.auxiliary))
     follows = f"Over time: R² {score.r2:.3f} ({where})"
     error = f"Against the reference: RMSE {score.rmse:.3g} {model.unit} ({where})"
     smaller = f"Compression: {size} of {n_train} support vectors"
@@ -42,27 +52,27 @@ def pictures(training: Training, curves: Curves) -> list[Picture]:
     return [
         Picture(
             plots.timeline(model, dataset, n_train, follows),
-            "Estimate and reference in the last days, and below the error of every day of the recording: "
-            "days that part from zero are a drift or a step. The shaded part was kept apart for the test.",
+            "Top: estimate and reference in the last days. Bottom: the error of every day of the recording. "
+            "Days away from zero are a drift or a step. The shaded part is the test; it was not fitted.",
         ),
         Picture(
             plots.scatter(model, dataset, n_train, fitted.outliers, error),
-            "Estimate against reference. On the dashed line both agree; crosses are train windows that the "
-            "fit took for outliers.",
+            "Estimate against reference. On the dashed line both agree. Crosses are train windows that the "
+            "fit treated as outliers.",
         ),
         Picture(
             plots.residuals(model, dataset, n_train, bias),
-            "What is left over at each temperature. A median away from zero is a bias the model missed.",
+            "The error at each temperature. A median away from zero is a bias that the model missed.",
         ),
         Picture(
-            plots.weights(model, "Weights: trust them where train windows are many"),
-            "The calibration itself. Wild swings where there were few train windows mean overfitting, or "
-            "channels that were swapped. Warming has one weight at all temperatures.",
+            plots.weights(model, "Weights: reliable where there are many train windows"),
+            "The calibration itself. Large swings where there are few train windows mean overfitting or "
+            "swapped channels. Warming has one weight at all temperatures.",
         ),
         Picture(
             plots.compression(curves, full, size, smaller),
-            "What a smaller bundle costs, for landmark temperatures (the default) and the paper's way. "
-            "Above the full model's line a refit has begun to follow the noise.",
+            "R² of smaller bundles, with landmark temperatures (the default) and with the paper's method. "
+            "Above the full model's line a refit follows the noise.",
         ),
     ]
 

@@ -1,8 +1,8 @@
 """Sensor-to-sensor transfer: a linear map from the target's channels to the source's, without a reference.
 
-Two sensors that stood side by side for a while saw the same air, so what the source's electrodes would
-have said can be read off the target's, and the source's calibration then serves the target. (Paper,
-section Empirical Results, "Sensor-to-Sensor Transfer Experiments".)
+Two sensors side by side measure the same air. So the source's channels can be estimated from the target's,
+and the source's calibration then serves the target. (Paper, section Empirical Results, "Sensor-to-Sensor
+Transfer Experiments".)
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from model_export.regression.metrics import r2
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """source ≈ matrix @ (target, 1), and how well each source channel is explained by it."""
+    """source ≈ matrix @ (target, 1), and the R² of each source channel."""
 
     matrix: Array  # (d, d + 1), raw units, the last column is the offset
     n: int
@@ -29,7 +29,7 @@ class Transfer:
 
 
 def overlap(source: Dataset, target: Dataset) -> tuple[Dataset, Dataset]:
-    """The windows that both have, at least enough to learn a map from."""
+    """The windows that both have; refused if they are too few for a map."""
     _, in_source, in_target = np.intersect1d(source.start_ms, target.start_ms, return_indices=True)
     if len(in_source) < MIN_WINDOWS:
         raise BadRecording(
@@ -39,7 +39,7 @@ def overlap(source: Dataset, target: Dataset) -> tuple[Dataset, Dataset]:
     return source.part(in_source), target.part(in_target)
 
 
-def learn(source: Dataset, target: Dataset) -> Transfer:
+def fit_map(source: Dataset, target: Dataset) -> Transfer:
     """The map of least squares over the windows in common."""
     source, target = overlap(source, target)
     centre, spread = target.inputs.mean(axis=0), target.inputs.std(axis=0)
@@ -47,7 +47,8 @@ def learn(source: Dataset, target: Dataset) -> Transfer:
     if measured := [name for name in still if name not in target.warming]:
         value = centre[target.channels.index(measured[0])]
         raise BadRecording(f"{target.name}: {measured[0]}: expected values that vary, got {value:g}")
-    spread[spread == 0.0] = 1.0  # a thermometer that stands still tells nothing, and does no harm
+    # A constant temperature makes a constant warming, which adds nothing and does no harm.
+    spread[spread == 0.0] = 1.0
     standard = np.column_stack([(target.inputs - centre) / spread, np.ones(len(target))])
     solution = np.linalg.lstsq(standard, source.inputs, rcond=None)[0].T
     slopes = solution[:, :-1] / spread
@@ -58,28 +59,28 @@ def learn(source: Dataset, target: Dataset) -> Transfer:
 
 
 def apply(matrix: Array, inputs: Array) -> Array:
-    """What the source's channels would have said: (n, d)."""
+    """The source's channels as estimated from the target's: (n, d)."""
     return np.asarray(inputs @ matrix[:, :-1].T + matrix[:, -1])
 
 
 def transfer(model: Model, source: Dataset, target: Dataset) -> tuple[Model, Transfer]:
     """The source's model for the target sensor; a transfer it has already comes after the new one.
 
-    The map adds an error of its own to the model's: where both are independent and alike in shape they
-    add in squares, so the interval is widened to that. Without a reference this is an assumption, not a
-    guarantee; `adapt` replaces it by a measured one.
+    The map adds an error of its own. If both errors are independent and alike in shape, they add in squares,
+    and the interval is widened by that. Without a reference this is an assumption, not a guarantee; `adapt`
+    replaces it by a measured one.
     """
-    learnt = learn(source, target)
-    matrix = learnt.matrix if model.transfer is None else _after(model.transfer, learnt.matrix)
+    fitted = fit_map(source, target)
+    matrix = fitted.matrix if model.transfer is None else _after(model.transfer, fitted.matrix)
     cadence_minutes = target.cadence_minutes
     moved = replace(model, sensor=target.sensor, transfer=matrix, cadence_minutes=cadence_minutes, id="")
     if model.interval is None:
-        return moved, learnt
+        return moved, fitted
     there, here = overlap(source, target)
     apart = model.predict(there.inputs, there.auxiliary) - moved.predict(here.inputs, here.auxiliary)
     added = conformal(apart, model.interval.level).half_width
     interval = replace(model.interval, half_width=hypot(model.interval.half_width, added))
-    return replace(moved, interval=interval), learnt
+    return replace(moved, interval=interval), fitted
 
 
 def _after(second: Array, first: Array) -> Array:

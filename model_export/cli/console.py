@@ -1,4 +1,4 @@
-"""What a command shows: data on stdout, words and bars on stderr."""
+"""The output of a command: data on stdout, messages and progress bars on stderr."""
 
 import json
 import sys
@@ -9,36 +9,36 @@ from math import isfinite
 from typing import Any
 
 DIGITS = 6
-LINES = 10  # of progress, where nobody looks at a bar
+LINES = 10  # of progress, where stderr is not a terminal
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What a command has to say: data for stdout, words for stderr."""
+class CommandResult:
+    """The output of a command: data for stdout, messages for stderr."""
 
     data: Mapping[str, Any]
-    words: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
 
-def tell(done: Done) -> None:
-    """Words to stderr, data to stdout."""
-    for line in done.words:
+def print_result(result: CommandResult) -> None:
+    """Print messages to stderr, data to stdout."""
+    for line in result.messages:
         say(line)
-    print(json.dumps(_plain(done.data), indent=2, ensure_ascii=False))
+    print(json.dumps(_plain(result.data), indent=2, ensure_ascii=False))
 
 
 def say(line: str) -> None:
-    """One line for people."""
+    """Print one line to stderr."""
     print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def bar(work: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr, where somebody is looking."""
+    """A progress bar on stderr, if that is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 - only where somebody is looking
+    from rich.console import Console  # noqa: PLC0415 - only needed on a terminal
     from rich.progress import Progress  # noqa: PLC0415 - as above
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
@@ -48,12 +48,12 @@ def bar(work: str) -> Iterator[Callable[[int, int], None] | None]:
 
 @contextmanager
 def long_bar(title: str) -> Iterator[Callable[[float, float], None]]:
-    """A bar with the time left for people, a line at every tenth for log files."""
+    """A progress bar with the time left on a terminal, a line at every tenth elsewhere."""
     if not sys.stderr.isatty():
         yield _lines(title)
         return
-    from rich.console import Console  # noqa: PLC0415 - only where somebody is looking
-    from rich.progress import (  # noqa: PLC0415  # noqa: PLC0415 - as above
+    from rich.console import Console  # noqa: PLC0415 - only needed on a terminal
+    from rich.progress import (  # noqa: PLC0415 - as above
         BarColumn,
         Progress,
         TaskProgressColumn,
@@ -70,12 +70,13 @@ def long_bar(title: str) -> Iterator[Callable[[float, float], None]]:
 
 
 def _lines(title: str) -> Callable[[float, float], None]:
-    said = 0
+    printed = 0
 
     def progress(done: float, total: float) -> None:
-        nonlocal said
-        if (tenths := int(LINES * done / total + 1e-9)) > said:  # sums of floats may end at 99.999 %
-            said = tenths % LINES  # another run may follow
+        nonlocal printed
+        # Sums of floats may end at 99.999 %.
+        if (tenths := int(LINES * done / total + 1e-9)) > printed:
+            printed = tenths % LINES  # another run may follow
             say(f"{title}: {done / total:.0%}")
 
     return progress

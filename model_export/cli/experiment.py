@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from model_export.cli.console import long_bar, tell
+from model_export.cli.console import long_bar, print_result
 
 FEWEST = 50  # windows: log log N must be well above 0
 
@@ -55,7 +55,7 @@ def experiment(
     )
     with long_bar("fitting") as progress:
         done = experiment_command.experiment(request, progress)
-    tell(done)
+    print_result(done)
 
 
 def _counts(text: str) -> tuple[int, ...]:
@@ -82,4 +82,4 @@ def breakdown(
 
     with long_bar("simulating") as progress:
         done = experiment_command.breakdown(sizes, seeds, plot, progress)
-    tell(done)
+    print_result(done)

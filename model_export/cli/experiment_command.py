@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from edge_agent.core.errors import RespireError
-from model_export.cli.console import Done, say
+from model_export.cli.console import CommandResult, say
 from model_export.experiment import breakdown as theorem
 from model_export.experiment import breakdown_plot
 from model_export.experiment import report as experiment_report
@@ -55,7 +55,7 @@ class Request:
         return chosen(self.methods or (QUICK if self.quick else ()))
 
 
-def experiment(request: Request, progress: Progress | None = None) -> Done:
+def experiment(request: Request, progress: Progress | None = None) -> CommandResult:
     """Everything: fits, table, report; a run that was interrupted goes on."""
     collection = collect(request.source, request.settings.test_share)
     mended, unusable = _collect_corrected(request)
@@ -70,7 +70,7 @@ def experiment(request: Request, progress: Progress | None = None) -> Done:
     skipped = (*found.skipped, *(Skipped(f"{CORRECTED}: {one.name}", one.reason) for one in unusable))
     figures = summary(found) | {"skipped": [asdict(one) for one in skipped], "corrected": bool(corrected)}
     words = tuple(f"skipped {one.name}: {one.reason}" for one in skipped)
-    return Done(figures | {"report": str(write_report(found, corrected, figures))}, words)
+    return CommandResult(figures | {"report": str(write_report(found, corrected, figures))}, words)
 
 
 def _run(request: Request, data: Collection, out: Path, progress: Progress | None) -> Experiment:
@@ -109,7 +109,9 @@ def _skipped(figures: Mapping[str, Any]) -> list[list[str]]:
     return [["recording or fit", "reason"], *([one["name"], one["reason"]] for one in figures["skipped"])]
 
 
-def breakdown(sizes: Sequence[int], seeds: int, plot: Path | None, progress: Progress | None = None) -> Done:
+def breakdown(
+    sizes: Sequence[int], seeds: int, plot: Path | None, progress: Progress | None = None
+) -> CommandResult:
     """The theorem by simulation, beside k = sqrt(N)."""
     points = theorem.sweep(sizes, seeds=seeds, progress=progress)
     limits = theorem.limits(points)
@@ -124,7 +126,7 @@ def breakdown(sizes: Sequence[int], seeds: int, plot: Path | None, progress: Pro
         "exponents": theorem.slopes(limits),
         "points": [asdict(point) for point in points],
     }
-    return Done(figures)
+    return CommandResult(figures)
 
 
 def summary(found: Experiment) -> dict[str, Any]:

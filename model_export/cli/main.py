@@ -1,4 +1,4 @@
-"""The command line: stdout is data, stderr is words, a failure is one line."""
+"""The command line: data on stdout, messages on stderr, one line for a failure."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 from edge_agent.core.errors import RespireError
 from model_export.cli import experiment as experiment_cli
 from model_export.cli import simulate as simulate_cli
-from model_export.cli.console import Done, bar, say, tell
+from model_export.cli.console import CommandResult, bar, print_result, say
 from model_export.cli.options import (
     Bundle,
     Columns,
@@ -32,7 +32,7 @@ from model_export.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from model_export.cli.commands import Source
+    from model_export.calibration.fit import Source
 
 DONE, FAILED = 0, 1
 
@@ -41,8 +41,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Turn co-located recordings into bundles for the edge agent. Results are JSON on stdout. "
-    "Add --debug to any command to see where a failure came from.",
+    help="Make bundles for the edge agent from co-located recordings. Results are JSON on stdout. "
+    "Add --debug to any command to see the traceback of a failure.",
 )
 app.command()(experiment_cli.experiment)
 app.command()(experiment_cli.breakdown)
@@ -50,7 +50,7 @@ app.command("simulate")(simulate_cli.command)
 
 
 class Plain(TyperCommand):
-    """A command whose --help does not call its files <list[Path]>; typer has no setting for that."""
+    """A command whose --help shows DATA... instead of <list[Path]>; typer has no setting for that."""
 
     def get_help(self, ctx: Any) -> str:
         """The text of --help."""
@@ -58,7 +58,7 @@ class Plain(TyperCommand):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the one place where a failure becomes a line and an exit code."""
+    """Run one command, and turn a failure into one line and an exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     try:
@@ -85,7 +85,7 @@ def _whole(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """What comes before the command."""
+    """Options before the command."""
 
 
 @app.command(cls=Plain)
@@ -95,23 +95,25 @@ def fit(
     sensor: Sensor,
     out: Out,
     unit: Annotated[str, typer.Option(help="Unit of the reference.")] = "ppm",
-    gas: Annotated[str, typer.Option(help="What the reference measures.")] = "CO",
+    gas: Annotated[str, typer.Option(help="Gas that the reference measures.")] = "CO",
     size: Size = "auto",
     kernel: Annotated[Kernel, typer.Option(help="Shape of the weights over temperature.")] = "matern32",
     paper: Annotated[
-        bool, typer.Option("--paper", help="The paper's inputs, kernel and compression.")
+        bool, typer.Option("--paper", help="Use the paper's inputs, kernel and compression.")
     ] = False,
-    warming: Annotated[bool, typer.Option(help="Two inputs more: how the temperature has changed.")] = True,
-    report: Annotated[Path | None, typer.Option(help="Write a page with plots (HTML).")] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Trials of the search.")] = 60,
+    warming: Annotated[
+        bool, typer.Option(help="Add two inputs: the change of temperature over 1 and 4 hours.")
+    ] = True,
+    report: Annotated[Path | None, typer.Option(help="Write a report with plots (HTML).")] = None,
+    trials: Annotated[int, typer.Option(min=1, help="Number of trials in tuning.")] = 60,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bundle.")] = 0,
-    level: Annotated[float, typer.Option(min=0.5, max=0.99, help="What the interval covers.")] = 0.9,
+    level: Annotated[float, typer.Option(min=0.5, max=0.99, help="Coverage of the interval.")] = 0.9,
     columns: Columns = "",
     timezone: Timezone = None,
     reference: Stamp = "auto",
     test_share: Share = 0.2,
 ) -> None:
-    """Learn a sensor's calibration and write its bundle.
+    """Fit a sensor's calibration and write its bundle.
 
     \b
     model-export fit january.csv february.csv --sensor 5A2D --unit ppm --out 5A2D.bundle
@@ -119,25 +121,23 @@ def fit(
         --out 5A2D.bundle --report 5A2D.html
     """
     started = perf_counter()
-    from model_export.calibration import calibrate  # noqa: PLC0415 - pandas and optuna: --help need not wait
-    from model_export.cli import commands  # noqa: PLC0415 - pandas and optuna: --help need not wait
+    from model_export.calibration.fit import Recipe, fit_files, summary  # noqa: PLC0415 - pandas and optuna: --help need not wait
+    from model_export.calibration.fit import paper as as_in_the_paper  # noqa: PLC0415 - as above
+    from model_export.files import require_places  # noqa: PLC0415 - as above
 
-    recipe = calibrate.Recipe(
-        kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas
-    )
+    require_places(bundle=out, page=report, inputs=data)
+    recipe = Recipe(kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas)
     recipe = recipe if warming else replace(recipe, warming={})
+    recipe = as_in_the_paper(recipe) if paper else recipe
+    source = _source(columns, timezone, reference, test_share)
     with bar("tuning") as progress:
-        done = commands.fit(
-            data,
-            sensor,
-            unit,
-            out,
-            source=_source(columns, timezone, reference, test_share),
-            recipe=calibrate.paper(recipe) if paper else recipe,
-            report_to=report,
-            progress=progress,
-        )
-    tell(Done({**done.data, "seconds": perf_counter() - started}, done.words))
+        result = fit_files(data, sensor, unit, out, source=source, recipe=recipe, progress=progress)
+    figures = {**summary(result), "trials": trials}
+    if report:
+        from model_export.calibration.report import write  # noqa: PLC0415 - matplotlib takes a second
+
+        write(result, figures, report)
+    print_result(CommandResult({**figures, "seconds": perf_counter() - started}, result.dataset.notes))
 
 
 @app.command(cls=Plain)
@@ -156,7 +156,7 @@ def evaluate(
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    tell(commands.evaluate(bundle, data, source=_source(columns, timezone, reference)))
+    print_result(commands.evaluate(bundle, data, source=_source(columns, timezone, reference)))
 
 
 @app.command(cls=Plain)
@@ -177,7 +177,7 @@ def adapt(
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    tell(commands.adapt(bundle, data, out, source=_source(columns, timezone, reference, test_share)))
+    print_result(commands.adapt(bundle, data, out, source=_source(columns, timezone, reference, test_share)))
 
 
 @app.command()
@@ -188,7 +188,8 @@ def transfer(
         list[Path], typer.Option(metavar="DATA", help="Recording of the bundle's sensor; may be repeated.")
     ],
     target: Annotated[
-        list[Path], typer.Option(metavar="DATA", help="Recording of the other sensor at the same time.")
+        list[Path],
+        typer.Option(metavar="DATA", help="Recording of the other sensor at the same time; may be repeated."),
     ],
     sensor: Sensor,
     out: Out,
@@ -197,14 +198,14 @@ def transfer(
 ) -> None:
     """Make a bundle serve another sensor.
 
-    Both stood side by side for a while; no reference is needed.
+    Both sensors were side by side for a while. No reference is needed.
 
     \b
     model-export transfer 5A2D.bundle --source january.csv --target 5CB6.csv --sensor 5CB6 --out 5CB6.bundle
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    tell(commands.transfer(bundle, source, target, sensor, out, source=_source(columns, timezone)))
+    print_result(commands.transfer(bundle, source, target, sensor, out, source=_source(columns, timezone)))
 
 
 @app.command(cls=Plain)
@@ -213,38 +214,35 @@ def compress(
     data: Data,
     *,
     sizes: Sizes = "1,2,4,8,16,32,64,128",
-    size: Size = "auto",
-    out: Annotated[Path | None, typer.Option(help="Write the bundle again with --size.")] = None,
     plot: Plot = None,
     columns: Columns = "",
     timezone: Timezone = None,
     reference: Stamp = "auto",
     test_share: Share = 0.2,
 ) -> None:
-    """Show what fewer support vectors cost.
+    """Show the cost of fewer support vectors.
 
-    DATA is the recording that the bundle was fitted to.
+    DATA is the recording that the bundle was fitted to. To write a smaller bundle, use fit --size.
 
     \b
     model-export compress 5A2D.bundle january.csv february.csv --plot sizes.png
-    model-export compress 5A2D.bundle january.csv february.csv --size 8 --out small.bundle
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
     source = _source(columns, timezone, reference, test_share)
-    tell(commands.compress(bundle, data, source=source, sizes=sizes, size=size or None, out=out, plot=plot))
+    print_result(commands.compress(bundle, data, source=source, sizes=sizes, plot=plot))
 
 
 @app.command()
 def inspect(bundle: Bundle, plot: Plot = None) -> None:
-    """Print what is in a bundle.
+    """Print the content of a bundle.
 
     \b
     model-export inspect 5A2D.bundle --plot 5A2D.png
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    tell(commands.inspect(bundle, plot))
+    print_result(commands.inspect(bundle, plot))
 
 
 @app.command(cls=Plain)
@@ -253,7 +251,7 @@ def diagnose(
         list[Path], typer.Argument(help="Recordings, best named SENSOR_SITE-SEASON.", metavar="DATA")
     ],
     *,
-    sensor: Annotated[str | None, typer.Option(help="Whose they are, if the names do not say.")] = None,
+    sensor: Annotated[str | None, typer.Option(help="The sensor's id, if file names do not have it.")] = None,
     plot: Plot = None,
     columns: Columns = "",
     timezone: Timezone = None,
@@ -261,7 +259,7 @@ def diagnose(
 ) -> None:
     """Look for faults in recordings: clocks, swapped channels, drift and more.
 
-    Several sensors in the same air are compared with each other, several deployments of a sensor too.
+    Compares sensors that were in the same air, and the deployments of each sensor.
 
     \b
     model-export diagnose january.csv
@@ -273,7 +271,7 @@ def diagnose(
         done = commands.diagnose(
             data, sensor, source=_source(columns, timezone, reference), plot=plot, progress=progress
         )
-    tell(done)
+    print_result(done)
 
 
 def _source(
@@ -282,7 +280,7 @@ def _source(
     reference: Reference = "auto",
     test_share: float = 0.2,
 ) -> "Source":
-    from model_export.cli.commands import Source  # noqa: PLC0415 - as above
+    from model_export.calibration.fit import Source  # noqa: PLC0415 - as above
     from model_export.recordings.tables import Layout  # noqa: PLC0415 - as above
 
     return Source(Layout(columns, timezone), reference, test_share)

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and how their texts become values."""
+"""Options and arguments that several commands share, and the parsers of their values."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -36,17 +36,24 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 Data = Annotated[list[Path], typer.Argument(help="CSV or Parquet files of one sensor.", metavar="DATA")]
 Bundle = Annotated[Path, typer.Argument(help="A bundle file.", metavar="BUNDLE")]
-Sensor = Annotated[str, typer.Option(help="The sensor's id, as in its topics.")]
-Out = Annotated[Path, typer.Option(help="Where the bundle goes.")]
+Sensor = Annotated[str, typer.Option(help="The sensor's id, as in its MQTT topics.")]
+Out = Annotated[Path, typer.Option(help="The bundle to write.")]
 Columns = Annotated[
     Any, typer.Option(parser=_columns, metavar="OURS=THEIRS,…", help="Column names, such as op1=co_we.")
 ]
-Timezone = Annotated[str | None, typer.Option(help="Zone of stamps that have none, such as Asia/Kolkata.")]
+Timezone = Annotated[
+    str | None, typer.Option(help="Time zone of timestamps without one, such as Asia/Kolkata.")
+]
 Stamp = Annotated[
     Reference,
-    typer.Option("--reference", help="Average it, or take it as it comes, stamped at start or end."),
+    typer.Option(
+        "--reference", help="Average the reference, or use it as it is, stamped at the start or the end."
+    ),
 ]
-Share = Annotated[float, typer.Option("--test-share", min=0.0, max=0.9, help="Last part, kept for the test.")]
-Size = Annotated[Any, typer.Option(parser=_size, metavar="N|auto", help="Support vectors.")]
+Share = Annotated[
+    float,
+    typer.Option("--test-share", min=0.0, max=0.9, help="Share of the last windows, kept for the test."),
+]
+Size = Annotated[Any, typer.Option(parser=_size, metavar="N|auto", help="Number of support vectors.")]
 Sizes = Annotated[Any, typer.Option(parser=_sizes, metavar="N,N,…", help="Sizes to compare.")]
 Plot = Annotated[Path | None, typer.Option(help="Write a PNG.")]

@@ -7,7 +7,7 @@ import numpy as np
 
 from edge_agent.core.kernel import Array
 from model_export.calibration import transfer
-from model_export.calibration.adapt import learn
+from model_export.calibration.adapt import fit_adapter
 from model_export.recordings.dataset import MIN_WINDOWS, Dataset, split
 from model_export.regression.metrics import r2
 from model_export.regression.respire import Fitted, Hyperparameters, fit
@@ -34,11 +34,11 @@ def _moved(fitted: Fitted, source: Dataset, target: Dataset) -> float | None:
     train, test = split(target)
     if len(np.intersect1d(source.start_ms, train.start_ms)) < MIN_WINDOWS or not len(test):
         return None
-    matrix = transfer.learn(source, train).matrix
+    matrix = transfer.fit_map(source, train).matrix
     first, last = transfer.apply(matrix, train.inputs), transfer.apply(matrix, test.inputs)
     return _adapted(fitted, first, train, last, test)
 
 
 def _adapted(fitted: Fitted, first: Array, train: Dataset, last: Array, test: Dataset) -> float:
-    gain, offset = learn(fitted.predict(first, train.auxiliary), train.target)
+    gain, offset = fit_adapter(fitted.predict(first, train.auxiliary), train.target)
     return r2(test.target, gain * fitted.predict(last, test.auxiliary) + offset)

@@ -74,7 +74,7 @@ def judge(predict: Estimator, target: Member, matrix: Array | None = None) -> Ju
         inputs = part.inputs if matrix is None else transfer.apply(matrix, part.inputs)
         return predict(inputs, part.auxiliary)
 
-    gain, offset = adapt.learn(estimates(target.train), target.train.target)
+    gain, offset = adapt.fit_adapter(estimates(target.train), target.train.target)
     return Judged(estimates(target.test), gain, offset)
 
 
@@ -118,7 +118,7 @@ def _map(source: Member, target: Member, members: Sequence[Member]) -> Array | N
     if there is None or not there.comparable(target):
         return None
     try:
-        return transfer.learn(there.train, target.train).matrix
+        return transfer.fit_map(there.train, target.train).matrix
     except BadRecording:  # too few windows in common, as the paper's 1FEA
         return None
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from edge_agent.core.errors import BadSettings
-from model_export.calibration.calibrate import Recipe, learn, paper, tuned
+from model_export.calibration.fit import Recipe, fit_model, paper, tuned
 from model_export.experiment import baselines
 from model_export.experiment.cases import RESPIRE, RESPIRE_PAPER, Estimator
 from model_export.recordings.dataset import Dataset
@@ -49,7 +49,7 @@ def _respire(train: Dataset, trials: int, seed: int, *, variant: Callable[[Recip
     """The model as the edge would serve it, compressed."""
     recipe = variant(Recipe(trials=trials, seed=seed))
     train = train.warmed(recipe.warming)
-    calibration = learn(train, tuned(train, recipe), recipe)
+    calibration = fit_model(train, tuned(train, recipe), recipe)
     fitted = calibration.fitted
     details = {
         "support": len(calibration.model.support),

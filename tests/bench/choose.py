@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
-from model_export.calibration.calibrate import Recipe, paper
+from model_export.calibration.fit import Recipe, paper
 from model_export.recordings.dataset import Dataset, load, split
 from tests.bench.compare import FAMILIES, METHODS, RECIPES, Family, Part, columns, respire
 

@@ -21,8 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from edge_agent.core.kernel import Array
 from model_export.calibration import adapt, transfer
-from model_export.calibration.calibrate import Recipe, learn, paper, tuned
-from model_export.calibration.training import summary, train
+from model_export.calibration.fit import Recipe, fit, fit_model, paper, summary, tuned
 from model_export.recordings.dataset import Dataset, load, split
 from model_export.regression.metrics import r2
 
@@ -53,7 +52,7 @@ FAMILIES = (
 def respire(train: Dataset, recipe: Recipe) -> Estimator:
     """The model as the edge would serve it."""
     train = train.warmed(recipe.warming)
-    return learn(train, tuned(train, recipe), recipe).model.predict
+    return fit_model(train, tuned(train, recipe), recipe).model.predict
 
 
 def ridge(train: Dataset) -> Estimator:
@@ -98,13 +97,15 @@ def part(path: Path) -> Part:
 def scores(estimator: Estimator, target: Part) -> tuple[float, float]:
     """R² on the target's test part, without and with an adapter learnt on its train part."""
     estimate = estimator(target.test.inputs, target.test.auxiliary)
-    gain, offset = adapt.learn(estimator(target.train.inputs, target.train.auxiliary), target.train.target)
+    gain, offset = adapt.fit_adapter(
+        estimator(target.train.inputs, target.train.auxiliary), target.train.target
+    )
     return r2(target.test.target, estimate), r2(target.test.target, gain * estimate + offset)
 
 
 def transferred(estimator: Estimator, source: Part, target: Part) -> Estimator:
     """The source's estimator behind a map learnt on the train parts, without a reference."""
-    matrix = transfer.learn(source.train, target.train).matrix
+    matrix = transfer.fit_map(source.train, target.train).matrix
     return lambda inputs, auxiliary: estimator(transfer.apply(matrix, inputs), auxiliary)
 
 
@@ -135,7 +136,7 @@ def fits(folder: Path) -> str:
     for path in sorted(folder.glob("*.csv.gz")):
         dataset = load([path], "x", "ppb")
         with TemporaryDirectory() as scratch:
-            figures = summary(train(dataset, Recipe(), Path(scratch) / "x.bundle"))
+            figures = summary(fit(dataset, Recipe(), Path(scratch) / "x.bundle"))
         row = [f"{value:.2f}" if isinstance(value := figures[key], float) else str(value) for key in keys]
         lines.append(f"| {path.name.split('.')[0]} | {' | '.join(row)} |")
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from model_export.calibration.calibrate import WARMING
+from model_export.calibration.fit import WARMING
 from model_export.cli.main import main as model_export
 from model_export.experiment.evaluation import Settings, evaluate
 from model_export.experiment.leaderboard import rivals, scores, variants, wins

@@ -1,12 +1,15 @@
-"""A file is written whole or not at all."""
+"""Output files: what prevents one is reported before the work; each is written whole or not at all."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from edge_agent.core.errors import RespireError
-from model_export.files import write_atomically
+from model_export.files import require_places, write_atomically
 from tests.edge_agent.test_journal import disk_without_room
+
+Place = Callable[[Path], None]
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -38,3 +41,59 @@ def test_a_place_that_takes_no_file_is_named(tmp_path: Path, name: str, reason: 
         write_atomically(tmp_path / name, b"data")
     assert str(caught.value) == f"{tmp_path / name}: could not be written: {reason}"
     assert {"folder", "file"} == {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [
+        (
+            lambda at: require_places(bundle=at),
+            "{at}: expected a file name such as 5A2D.bundle, got a directory; name a file",
+        ),
+        (
+            lambda at: require_places(page=Path("/")),
+            "/: expected a file name such as 5A2D.html, got a directory; name a file",
+        ),
+        (
+            lambda at: require_places(plot=Path()),
+            ".: expected a file name such as 5A2D.png, got a directory; name a file",
+        ),
+        (
+            lambda at: require_places(bundle=Path("/dev/null")),
+            "/dev/null: expected a file name such as 5A2D.bundle, got a device; name a file",
+        ),
+        (
+            lambda at: require_places(bundle=at / "a.csv" / "x.bundle"),
+            "{at}/a.csv/x.bundle: cannot be written: File exists; choose another place",
+        ),
+        (
+            lambda at: require_places(bundle=at / "x", page=at / "x"),
+            "{at}/x: the report would overwrite the bundle; choose another name",
+        ),
+        (
+            lambda at: require_places(bundle=at / "a.csv", inputs=[at / "a.csv"]),
+            "{at}/a.csv: the bundle would overwrite the input {at}/a.csv; choose another name",
+        ),
+    ],
+)
+def test_an_output_that_cannot_be_is_refused(tmp_path: Path, ask: Place, expected: str) -> None:
+    """One line, with what to do."""
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(RespireError) as caught:
+        ask(tmp_path)
+    assert expected.format(at=tmp_path) == str(caught.value)
+
+
+def test_a_folder_that_takes_no_file_is_refused() -> None:
+    """Even where permissions would allow it: /proc is read-only for root too."""
+    with pytest.raises(RespireError) as caught:
+        require_places(bundle=Path("/proc/self/x.bundle"))
+    assert str(caught.value).startswith("/proc/self/x.bundle: cannot be written: ")
+
+
+def test_folders_are_made_and_nothing_is_left_in_them(tmp_path: Path) -> None:
+    """An old output may be replaced."""
+    (tmp_path / "old.html").touch()
+    require_places(bundle=tmp_path / "new" / "5A2D.bundle", page=tmp_path / "old.html")
+    assert [tmp_path / "new", tmp_path / "old.html"] == sorted(tmp_path.iterdir())
+    assert list((tmp_path / "new").iterdir()) == []

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edge_agent.core.errors import BadRecording
-from model_export.calibration.adapt import adapt, learn
-from model_export.calibration.evaluate import evaluate
+from model_export.calibration.adapt import adapt, fit_adapter
+from model_export.calibration.fit import evaluate
 from tests.support.models import drawn, linear
 
 
@@ -17,7 +17,7 @@ from tests.support.models import drawn, linear
 def test_a_straight_line_is_learnt_exactly(gain: float, offset: float) -> None:
     """Least squares has nothing left over."""
     estimate = np.linspace(0.0, 3.0, 40)
-    assert (gain, offset) == pytest.approx(learn(estimate, gain * estimate + offset), abs=1e-9)
+    assert (gain, offset) == pytest.approx(fit_adapter(estimate, gain * estimate + offset), abs=1e-9)
 
 
 @given(gain=st.floats(0.2, 5.0), offset=st.floats(-5.0, 5.0))

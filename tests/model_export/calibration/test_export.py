@@ -7,19 +7,14 @@ import numpy as np
 import pytest
 
 from edge_agent.core.errors import BadBundle
-from model_export.calibration.export import Probe, read, write
+from model_export.calibration.export import read, write
 from tests.support.models import drawn, linear
-
-
-def probe(shift: float = 0.0) -> Probe:
-    dataset = drawn(50)
-    return Probe(dataset.inputs, dataset.auxiliary, dataset.target + shift)
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     """The returned model is the decoded file, with its id; nothing else is left in the folder."""
     path = tmp_path / "5A2D.bundle"
-    exported = write(linear(), path, probe())
+    exported = write(linear(), path, drawn(50))
     assert ([path], exported.size_bytes) == (list(tmp_path.iterdir()), path.stat().st_size)
     again = read(path)
     assert exported.model.id == again.id != ""
@@ -31,18 +26,18 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
     """No clock and no chance in a bundle, so that two exports can be compared."""
-    write(linear(), tmp_path / "a", probe())
-    write(linear(), tmp_path / "b", probe())
+    write(linear(), tmp_path / "a", drawn(50))
+    write(linear(), tmp_path / "b", drawn(50))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_a_bundle_that_differs_from_the_trainer_replaces_nothing(tmp_path: Path) -> None:
     """The bundle that works stays, and the new one leaves no trace."""
     path = tmp_path / "5A2D.bundle"
-    write(linear(), path, probe())
+    write(linear(), path, drawn(50))
     before = path.read_bytes()
     with pytest.raises(BadBundle) as caught:
-        write(replace(linear(), sensor="new"), path, probe(shift=0.01))
+        write(replace(linear(), sensor="new"), path, drawn(50), estimate=drawn(50).target + 0.01)
     assert str(caught.value) == (
         "5A2D.bundle: expected the trainer's estimates within 5e-05 ppm, got 0.01 away; nothing was replaced"
     )
@@ -53,7 +48,7 @@ def test_a_model_that_is_not_finite_replaces_nothing(tmp_path: Path) -> None:
     """NaN never compares as right."""
     broken = replace(linear(), adapter=(float("nan"), 0.0))
     with pytest.raises(BadBundle):
-        write(broken, tmp_path / "5A2D.bundle", probe())
+        write(broken, tmp_path / "5A2D.bundle", drawn(50))
     assert list(tmp_path.iterdir()) == []
 
 

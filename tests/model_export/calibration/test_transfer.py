@@ -7,8 +7,8 @@ import pytest
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
-from model_export.calibration.evaluate import evaluate
-from model_export.calibration.transfer import apply, learn, transfer
+from model_export.calibration.fit import evaluate
+from model_export.calibration.transfer import apply, fit_map, transfer
 from model_export.recordings.dataset import Dataset
 from tests.support.models import drawn, linear
 
@@ -29,10 +29,10 @@ def pair(n: int = 300, noise: float = 0.0) -> tuple[Dataset, Dataset]:
 def test_a_linear_map_is_recovered() -> None:
     """Where one exists it is found, and says so."""
     source, target = pair()
-    learnt = learn(source, target)
-    np.testing.assert_allclose(learnt.matrix, MIX, rtol=1e-8)
-    np.testing.assert_allclose(apply(learnt.matrix, target.inputs), source.inputs, rtol=1e-8)
-    assert (300, pytest.approx((1.0, 1.0))) == (learnt.n, learnt.r2)
+    fitted = fit_map(source, target)
+    np.testing.assert_allclose(fitted.matrix, MIX, rtol=1e-8)
+    np.testing.assert_allclose(apply(fitted.matrix, target.inputs), source.inputs, rtol=1e-8)
+    assert (300, pytest.approx((1.0, 1.0))) == (fitted.n, fitted.r2)
 
 
 def test_the_source_model_serves_the_target() -> None:
@@ -50,9 +50,9 @@ def test_the_source_model_serves_the_target() -> None:
 def test_only_windows_in_common_count() -> None:
     """Each sensor may have gaps of its own."""
     source, target = pair()
-    learnt = learn(source.part(slice(100, None)), target.part(slice(None, 200)))
-    assert learnt.n == 100
-    np.testing.assert_allclose(learnt.matrix, MIX, rtol=1e-8)
+    fitted = fit_map(source.part(slice(100, None)), target.part(slice(None, 200)))
+    assert fitted.n == 100
+    np.testing.assert_allclose(fitted.matrix, MIX, rtol=1e-8)
 
 
 def test_a_second_transfer_comes_before_the_first() -> None:
@@ -84,7 +84,7 @@ def test_sensors_that_never_met_are_refused() -> None:
     source, target = pair()
     later = replace(target, start_ms=target.start_ms + 900_000 * 280)
     with pytest.raises(BadRecording) as caught:
-        learn(source, later)
+        fit_map(source, later)
     assert str(caught.value) == (
         "target.csv: expected at least 50 windows in common with drawn.csv, got 20; "
         "drawn.csv is from 2024-02-01T00:00:00Z to 2024-02-04T02:45:00Z, "
@@ -98,5 +98,5 @@ def test_a_dead_channel_is_refused() -> None:
     dead = target.inputs.copy()
     dead[:, 1] = 7.0
     with pytest.raises(BadRecording) as caught:
-        learn(source, replace(target, inputs=dead))
+        fit_map(source, replace(target, inputs=dead))
     assert str(caught.value) == "target.csv: op2: expected values that vary, got 7"

@@ -15,9 +15,8 @@ import pandas as pd
 import pytest
 
 from edge_agent.core.errors import BadRecording, RespireError
-from model_export.calibration import export
-from model_export.calibration.calibrate import Recipe
-from model_export.cli import commands
+from model_export.calibration import export, report
+from model_export.calibration.fit import Recipe, Source, fit_files, summary
 from model_export.cli.main import app, main
 from tests.support.models import drawn, linear
 from tests.support.processes import run_program
@@ -152,30 +151,27 @@ def test_transfer_serves_a_sensor_without_a_reference(
     assert here["r2"] == pytest.approx(there["r2"], abs=1e-3)
 
 
-def test_compress_shows_the_curve_and_writes_a_smaller_bundle(
-    inside: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """More support vectors, more bytes; the bundle written has the size asked for."""
-    line = "compress 5A2D.bundle january.csv february.csv --sizes 2,8 --size 4 --out four.bundle --plot c.png"
-    told, _ = run(line, capsys)
+def test_compress_shows_the_curve(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """More support vectors, more bytes; the size chosen is that of the bundle."""
+    told, _ = run("compress 5A2D.bundle january.csv february.csv --sizes 2,8 --plot c.png", capsys)
     assert {"landmarks", "paper"} == set(told["curves"])
     for points in told["curves"].values():
         assert [point["size"] for point in points] == [2, 8]
         assert points[0]["bytes"] < points[1]["bytes"]
-    assert 4 == told["written"]["support"] == len(export.read(Path("four.bundle")).support)
+    assert told["chosen"] == len(export.read(Path("5A2D.bundle")).support)
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_inspect_shows_the_model(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Weights over temperature, the training domain and where it came from."""
+    """Weights over temperature, the training domain and where it came from, as the agent's inspect does."""
     shown, _ = run("inspect 5A2D.bundle --plot weights.png", capsys)
     model = export.read(Path("5A2D.bundle"))
     channels = ["op1", "op2", "warming_1h", "warming_4h"]
     assert (model.id, channels) == (shown["id"], shown["channels"])
     assert shown["warming"] == {"warming_1h": 3600, "warming_4h": 14400}
-    first = shown["weights"][0]
-    expected = model.weights([first["temperature"]])[0]
-    np.testing.assert_allclose([first[name] for name in (*channels, "bias")], expected, rtol=1e-3)
+    curves = shown["curves"]
+    expected = model.weights([curves["temperature"][0]])[0]
+    np.testing.assert_allclose([curves[name][0] for name in (*channels, "bias")], expected, rtol=1e-3)
     assert shown["provenance"]["dataset"] == "january.csv and 1 more"
     assert Path("weights.png").read_bytes().startswith(b"\x89PNG")
 
@@ -194,19 +190,19 @@ def test_the_report_stands_alone(inside: Path, capsys: pytest.CaptureFixture[str
 def test_a_report_that_fails_late_says_that_the_bundle_is_there(inside: Path) -> None:
     """Here its place becomes a folder while the search is running."""
     out, page = Path("late.bundle"), Path("late.html")
+    result = fit_files(
+        [Path("january.csv")],
+        "5A2D",
+        "ppm",
+        out,
+        source=Source(),
+        recipe=Recipe(trials=2),
+        progress=lambda done, total: page.mkdir(exist_ok=True),
+    )
     with pytest.raises(RespireError) as caught:
-        commands.fit(
-            [Path("january.csv")],
-            "5A2D",
-            "ppm",
-            out,
-            source=commands.Source(),
-            recipe=Recipe(trials=2),
-            report_to=page,
-            progress=lambda done, total: page.mkdir(exist_ok=True),
-        )
+        report.write(result, summary(result), page)
     assert str(caught.value) == (
-        "late.html: could not be written: Is a directory; the bundle late.bundle was written and is whole"
+        "late.html: could not be written: Is a directory; the bundle late.bundle is complete"
     )
     assert export.read(out).sensor == "5A2D"
 
@@ -229,7 +225,7 @@ def test_a_file_of_another_sensor_is_noticed_by_its_name(
     told = "5CB6_T-W.csv: its name says sensor 5CB6, but"
     _, words = run("evaluate 5A2D.bundle 5CB6_T-W.csv", capsys)
     assert words.startswith(f"{told} the bundle is for 5A2D; check the files\n")
-    assert words.endswith("the 90% interval covers 0% here\n")
+    assert words.endswith("only 0% of the values fall in the 90% interval; do not use the bundle here\n")
     for line in ("fit 5CB6_T-W.csv --sensor 5A2D --trials 2", "adapt 5A2D.bundle 5CB6_T-W.csv"):
         _, words = run(f"{line} --out other.bundle", capsys)
         assert words.startswith(told)
@@ -280,11 +276,11 @@ def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.
         ),
         (
             "fit january.csv --sensor 5A2D --out january.csv/x.bundle --trials 1",
-            "january.csv/x.bundle: expected a place to write, got File exists; name another",
+            "january.csv/x.bundle: cannot be written: File exists; choose another place",
         ),
         (
             "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report january.csv/x.html",
-            "january.csv/x.html: expected a place to write, got File exists; name another",
+            "january.csv/x.html: cannot be written: File exists; choose another place",
         ),
         *(
             (line, ".: expected a file name such as 5A2D.bundle, got a directory; name a file")
@@ -293,7 +289,6 @@ def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.
                 "fit none.csv --sensor 5A2D --out ''",
                 "adapt 5A2D.bundle none.csv --out .",
                 "transfer 5A2D.bundle --source none.csv --target none.csv --sensor 5CB6 --out .",
-                "compress 5A2D.bundle none.csv --out .",
             )
         ),
         (
@@ -312,20 +307,20 @@ def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.
         ),
         (
             "compress adapted.bundle january.csv",
-            "adapted.bundle: expected a bundle as fit makes it, got one with transfer or adapter",
+            "adapted.bundle: expected a bundle made by fit, got one with transfer or adapter",
         ),
         (
             "compress 5A2D.bundle january.csv",
             "january.csv: expected the recording that the bundle was fitted to (january.csv and 1 more: "
             "320 windows from 2024-02-01T00:00:00Z to 2024-02-04T08:00:00Z), "
             "got 160 windows from 2024-02-01T00:00:00Z to 2024-02-02T16:00:00Z; "
-            "give its files, --reference and --test-share as to fit",
+            "use the same files, --reference and --test-share as for fit",
         ),
         (
             "compress 5A2D.bundle elsewhere.csv",
             "elsewhere.csv: expected the recording that the bundle was fitted to (january.csv and 1 more: "
             "320 windows from 2024-02-01T00:00:00Z to 2024-02-04T08:00:00Z), "
-            "got other values of op1 in them; give its files, --reference and --test-share as to fit",
+            "got other values of op1 in them; use the same files, --reference and --test-share as for fit",
         ),
         (
             "compress bare.bundle january.csv",
@@ -337,10 +332,8 @@ def test_a_failure_is_one_line(
     inside: Path, capsys: pytest.CaptureFixture[str], line: str, expected: str
 ) -> None:
     """Exit 1, nothing on stdout, no traceback."""
-    windows = drawn(50)
-    still = export.Probe(windows.inputs[:0], windows.auxiliary[:0], windows.target[:0])
-    export.write(replace(linear(), adapter=(2.0, 0.0)), Path("adapted.bundle"), still)
-    export.write(linear(), Path("bare.bundle"), still)
+    export.write(replace(linear(), adapter=(2.0, 0.0)), Path("adapted.bundle"), drawn(50))
+    export.write(linear(), Path("bare.bundle"), drawn(50))
     assert main(shlex.split(line)) == 1
     said = capsys.readouterr()
     assert ("", f"model-export: {expected}\n") == (said.out, said.err)
@@ -412,7 +405,7 @@ def test_it_is_a_program(inside: Path) -> None:
     """python -m model_export; its --help does not wait for the trainer's libraries."""
     program = [sys.executable, "-X", "importtime", "-m", "model_export", "--help"]
     done = run_program(program, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3])
-    assert "Learn a sensor's calibration" in done.stdout
+    assert "Fit a sensor's calibration" in done.stdout
     assert not re.search(r"\| +(pandas|optuna|sklearn|matplotlib|scipy)$", done.stderr, re.MULTILINE)
 
 
@@ -429,8 +422,7 @@ def test_without_the_trainers_packages_it_is_one_line() -> None:
         cwd=Path(__file__).parents[3],
     )
     expected = (
-        "model-export: expected the packages of the trainer, got no typer; "
-        "pip install -c constraints.txt -e '.[export]'\n"
+        "model-export: the package typer is not installed; pip install -c constraints.txt -e '.[export]'\n"
     )
     assert (1, "", expected) == (done.returncode, done.stdout, done.stderr)
 

@@ -81,12 +81,12 @@ def test_the_figures_are_those_of_the_parts_put_together_by_hand(
     members = {str(member.place): member for member in collect(colocation).members}
     source, beside, target = members["5A2D_T-W"], members["5A2D_C-S"], members["5CB6_C-S"]
     predict = METHODS["RR"](source.train, 4, 0).predict
-    matrix = transfer.learn(beside.train, target.train).matrix
+    matrix = transfer.fit_map(beside.train, target.train).matrix
 
     def mapped(part: Any) -> Any:
         return predict(transfer.apply(matrix, part.inputs), part.auxiliary)
 
-    gain, offset = adapt.learn(mapped(target.train), target.train.target)
+    gain, offset = adapt.fit_adapter(mapped(target.train), target.train.target)
     expected = r2(target.test.target, gain * mapped(target.test) + offset)
     case = results.query(
         "method == 'RR' and sensor == '5A2D' and dataset == 'T-W' and target_sensor == '5CB6'"

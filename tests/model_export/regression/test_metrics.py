@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 
-from model_export.calibration.evaluate import evaluate
+from model_export.calibration.fit import evaluate
 from model_export.regression.metrics import r2, score
 from tests.support.models import drawn, linear
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model_export.calibration.calibrate import Recipe, calibrate, learn, paper, probe, tuned
-from model_export.calibration.evaluate import evaluate
+from model_export.calibration.fit import Recipe, evaluate, fit_model, fit_with_interval, paper, tuned
 from model_export.recordings.dataset import Dataset
 from model_export.regression.respire import Hyperparameters
 from tests.support.models import drawn
@@ -15,7 +14,7 @@ HYPER = Hyperparameters(length_scale=1.0, ridge=1.0, alpha=0.05)
 
 
 def with_outliers(dataset: Dataset, share: float, seed: int) -> Dataset:
-    """Some references far off, as after a puff of smoke."""
+    """Some references far off, as in smoke."""
     random = np.random.default_rng(seed)
     hit = random.random(len(dataset)) < share
     return replace(dataset, target=dataset.target + hit * random.normal(0.0, 5.0, len(dataset)))
@@ -25,12 +24,10 @@ def with_outliers(dataset: Dataset, share: float, seed: int) -> Dataset:
 def test_the_edge_serves_what_was_fitted(recipe: Recipe) -> None:
     """Rounded to float32, a model differs from the trainer's by less than 1e-4 standard deviations."""
     train = drawn(600, noise=0.05)
-    calibration = learn(train, replace(HYPER, kernel=recipe.kernel, trend=recipe.trend), recipe)
+    calibration = fit_model(train, replace(HYPER, kernel=recipe.kernel, trend=recipe.trend), recipe)
     fresh = drawn(2000, seed=1)
-    expected, actual = (
-        probe(calibration, fresh).estimate,
-        calibration.model.predict(fresh.inputs, fresh.auxiliary),
-    )
+    expected = calibration.predict(fresh)
+    actual = calibration.model.predict(fresh.inputs, fresh.auxiliary)
     assert np.abs(expected - actual).max() < 1e-4 * train.target.std()
     assert recipe.size in (None, len(calibration.model.support))
 
@@ -39,7 +36,7 @@ def test_the_edge_serves_what_was_fitted(recipe: Recipe) -> None:
 def test_the_automatic_size_is_small_and_costs_little(kernel: str) -> None:
     """At least 95 % smaller than N, at most 0.002 of R² lost."""
     train = drawn(1000, noise=0.05)
-    calibration = learn(train, replace(HYPER, kernel=kernel), Recipe(kernel=kernel))
+    calibration = fit_model(train, replace(HYPER, kernel=kernel), Recipe(kernel=kernel))
     full = calibration.fitted.predict(train.inputs, train.auxiliary)
     lost = np.var(train.target - calibration.model.predict(train.inputs, train.auxiliary)) - np.var(
         train.target - full
@@ -54,21 +51,21 @@ def test_intervals_cover_fresh_data(seed: int, share: float) -> None:
     """90 % intervals cover 87 to 93 % of fresh windows from the same process, outliers and all."""
     train = with_outliers(drawn(800, seed, noise=0.1), share, seed)
     fresh = with_outliers(drawn(20_000, seed + 50, noise=0.1), share, seed + 50)
-    model = calibrate(train, HYPER, Recipe()).model
+    model = fit_with_interval(train, HYPER, Recipe()).model
     assert 0.87 <= evaluate(model, fresh).coverage <= 0.93
 
 
 def test_a_nearly_perfect_fit_still_covers() -> None:
     """Compression may cost more than the noise; the interval counts that in."""
     train, fresh = drawn(600, noise=0.002), drawn(20_000, seed=9, noise=0.002)
-    model = calibrate(train, HYPER, Recipe(size=1)).model
+    model = fit_with_interval(train, HYPER, Recipe(size=1)).model
     assert 0.87 <= evaluate(model, fresh).coverage <= 0.93
 
 
 def test_the_domain_is_that_of_the_train_set() -> None:
     """What lies outside is flagged on the edge."""
     train = drawn(100)
-    domain = learn(train, HYPER, Recipe()).model.domain
+    domain = fit_model(train, HYPER, Recipe()).model.domain
     assert (train.auxiliary.min(), train.auxiliary.max()) == domain["temperature"]
     assert (train.inputs[:, 1].min(), train.inputs[:, 1].max()) == domain["op2"]
 
