@@ -80,7 +80,7 @@ def _version(asked: bool) -> None:
 
 
 @app.callback()
-def _whole(
+def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,

@@ -28,7 +28,6 @@ class Tuned:
 
     hyper: Hyperparameters
     score: float
-    trials: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,10 +89,12 @@ class CrossValidation:
         ]
 
 
-def split(count: int, contiguous: bool, seed: int) -> list[NDArray[np.intp]]:
-    """The test windows of each fold: stretches of time, or drawn at random."""
-    order = np.arange(count) if contiguous else np.random.default_rng(seed).permutation(count)
-    return np.array_split(order, FOLDS)
+def folds(count: int) -> list[NDArray[np.intp]]:
+    """The test windows of each fold, which are stretches of time.
+
+    Neighbouring windows are so alike that random folds would test on training data.
+    """
+    return np.array_split(np.arange(count), FOLDS)
 
 
 def tune(
@@ -106,16 +107,14 @@ def tune(
     steady: int = DEFAULTS.steady,
     trials: int = 60,
     seed: int = 0,
-    contiguous: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tuned:
     """The hyperparameters with the best cross-validated R² after `trials` trials of a seeded Bayesian search.
 
-    Rows are expected in the order of time. Folds are contiguous by default: neighbouring windows are so alike
-    that random folds would test on training data.
+    Rows are expected in the order of time.
     """
     data = standardised(inputs, auxiliary, target)
-    validation = CrossValidation(data, kernel, trend, split(len(data.z), contiguous, seed), steady)
+    validation = CrossValidation(data, kernel, trend, folds(len(data.z)), steady)
     length_scale = lru_cache(None)(lambda q: max(length_scale_quantile(data.z, q), SHORTEST))
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
@@ -126,7 +125,7 @@ def tune(
         if progress:
             progress(done + 1, trials)
     best = _suggest(study.best_trial, kernel, trend, length_scale)
-    return Tuned(replace(best, steady=steady), study.best_value, trials)
+    return Tuned(replace(best, steady=steady), study.best_value)
 
 
 def _suggest(

@@ -12,7 +12,7 @@ from edge_agent.core.kernel import KERNELS, Array, gram
 from model_export.regression.compress import Method, compress, curve
 from model_export.regression.respire import Hyperparameters, Standardised, apis, fit, hold_range, standardised
 from model_export.regression.solver import Ridge, functions, regressors
-from model_export.regression.tune import ALPHAS, RIDGES, ROUNDS, TOLERANCE, CrossValidation, split, tune
+from model_export.regression.tune import ALPHAS, RIDGES, ROUNDS, TOLERANCE, CrossValidation, folds, tune
 from tests.support.dense import DenseRidge
 
 PAPER = 2431  # windows in the paper's largest dataset
@@ -92,7 +92,7 @@ def tuning() -> None:
     data, trials = recording(PAPER), 60
     seconds = best_of(1, lambda: tune(*data, trials=trials))
     scaled = standardised(*data)
-    parts = split(PAPER, contiguous=True, seed=0)
+    parts = folds(PAPER)
     ours = CrossValidation(scaled, HYPER.kernel, HYPER.trend, parts)
     sample = _sample(SLOW_TRIALS)
     start = time.perf_counter()

@@ -21,7 +21,7 @@ def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_line_and_keeps_the_old_file(tmp_path: Path) -> None:
-    """Neither the file nor its folder shows that somebody tried."""
+    """No temporary file is left."""
     path = tmp_path / "results.csv"
     write_atomically(path, b"old")
     with disk_without_room(), pytest.raises(RespireError) as caught:
@@ -92,7 +92,7 @@ def test_a_folder_that_takes_no_file_is_refused() -> None:
 
 
 def test_folders_are_made_and_nothing_is_left_in_them(tmp_path: Path) -> None:
-    """An old output may be replaced."""
+    """Existing files may be replaced."""
     (tmp_path / "old.html").touch()
     require_places(bundle=tmp_path / "new" / "5A2D.bundle", page=tmp_path / "old.html")
     assert [tmp_path / "new", tmp_path / "old.html"] == sorted(tmp_path.iterdir())

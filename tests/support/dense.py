@@ -1,4 +1,4 @@
-"""The slow, obvious regression step: the oracle that tests and benchmarks hold the fast ones against."""
+"""The slow, obvious regression step: tests and benchmarks compare the fast ones with it."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve

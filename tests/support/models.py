@@ -1,4 +1,4 @@
-"""Small models whose weights are known, for tests of what is done with a model."""
+"""Small models with known weights, for tests of code that uses a model."""
 
 import numpy as np
 

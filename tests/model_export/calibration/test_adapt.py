@@ -1,4 +1,4 @@
-"""The 1D adapter."""
+"""The adapter."""
 
 from dataclasses import replace
 
@@ -14,15 +14,15 @@ from tests.support.models import drawn, linear
 
 
 @given(gain=st.floats(-5.0, 5.0), offset=st.floats(-100.0, 100.0))
-def test_a_straight_line_is_learnt_exactly(gain: float, offset: float) -> None:
-    """Least squares has nothing left over."""
+def test_a_straight_line_is_fitted_exactly(gain: float, offset: float) -> None:
+    """Least squares leaves no residual."""
     estimate = np.linspace(0.0, 3.0, 40)
     assert (gain, offset) == pytest.approx(fit_adapter(estimate, gain * estimate + offset), abs=1e-9)
 
 
 @given(gain=st.floats(0.2, 5.0), offset=st.floats(-5.0, 5.0))
-def test_a_shifted_site_is_put_right(gain: float, offset: float) -> None:
-    """A reference on another scale is met after adaptation, and again after a second one."""
+def test_a_shifted_site_is_corrected(gain: float, offset: float) -> None:
+    """The estimates match a reference on another scale, also after a second adapter."""
     model, dataset = linear(), drawn(60)
     shifted = replace(dataset, target=gain * dataset.target + offset)
     adapted = adapt(model, shifted)
@@ -32,8 +32,8 @@ def test_a_shifted_site_is_put_right(gain: float, offset: float) -> None:
     assert back.adapter == pytest.approx((1.0, 0.0), abs=1e-6)
 
 
-def test_the_interval_is_learnt_again() -> None:
-    """An adapted model covers in the new place, whatever its old interval was."""
+def test_the_interval_is_measured_again() -> None:
+    """An adapted model covers at the new place, for any old interval."""
     model = linear(half_width=99.0)
     there = drawn(400, seed=1, noise=0.1)
     there = replace(there, target=2.0 * there.target + 1.0)
@@ -54,7 +54,7 @@ def test_too_few_windows_are_refused() -> None:
 
 
 def test_estimates_that_never_change_are_refused() -> None:
-    """No gain can be learnt from them."""
+    """They determine no gain."""
     dataset = drawn(30)
     still = replace(dataset, inputs=np.ones_like(dataset.inputs), auxiliary=np.ones(30))
     with pytest.raises(BadRecording) as caught:

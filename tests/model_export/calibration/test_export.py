@@ -1,4 +1,4 @@
-"""Bundles on disk: whole or absent, and what the trainer meant."""
+"""Bundles on disk: complete or absent, with the trainer's estimates."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,14 +25,14 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
-    """No clock and no chance in a bundle, so that two exports can be compared."""
+    """A bundle has no date and nothing random, so that two exports can be compared."""
     write(linear(), tmp_path / "a", drawn(50))
     write(linear(), tmp_path / "b", drawn(50))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_a_bundle_that_differs_from_the_trainer_replaces_nothing(tmp_path: Path) -> None:
-    """The bundle that works stays, and the new one leaves no trace."""
+    """The old bundle stays, and no other file."""
     path = tmp_path / "5A2D.bundle"
     write(linear(), path, drawn(50))
     before = path.read_bytes()
@@ -45,7 +45,7 @@ def test_a_bundle_that_differs_from_the_trainer_replaces_nothing(tmp_path: Path)
 
 
 def test_a_model_that_is_not_finite_replaces_nothing(tmp_path: Path) -> None:
-    """NaN never compares as right."""
+    """NaN equals nothing."""
     broken = replace(linear(), adapter=(float("nan"), 0.0))
     with pytest.raises(BadBundle):
         write(broken, tmp_path / "5A2D.bundle", drawn(50))

@@ -1,4 +1,4 @@
-"""From a train set to a model: what the edge serves is what was fitted, and its interval covers."""
+"""From a train part to a model: the agent serves what was fitted, and the interval covers."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def with_outliers(dataset: Dataset, share: float, seed: int) -> Dataset:
 
 
 @pytest.mark.parametrize("recipe", [Recipe(), paper(Recipe()), Recipe(kernel="rbf"), Recipe(size=7)])
-def test_the_edge_serves_what_was_fitted(recipe: Recipe) -> None:
+def test_the_agent_serves_what_was_fitted(recipe: Recipe) -> None:
     """Rounded to float32, a model differs from the trainer's by less than 1e-4 standard deviations."""
     train = drawn(600, noise=0.05)
     calibration = fit_model(train, replace(HYPER, kernel=recipe.kernel, trend=recipe.trend), recipe)
@@ -48,7 +48,7 @@ def test_the_automatic_size_is_small_and_costs_little(kernel: str) -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("share", [0.0, 0.05])
 def test_intervals_cover_fresh_data(seed: int, share: float) -> None:
-    """90 % intervals cover 87 to 93 % of fresh windows from the same process, outliers and all."""
+    """90 % intervals cover 87 to 93 % of fresh windows from the same process, with or without outliers."""
     train = with_outliers(drawn(800, seed, noise=0.1), share, seed)
     fresh = with_outliers(drawn(20_000, seed + 50, noise=0.1), share, seed + 50)
     model = fit_with_interval(train, HYPER, Recipe()).model
@@ -56,14 +56,14 @@ def test_intervals_cover_fresh_data(seed: int, share: float) -> None:
 
 
 def test_a_nearly_perfect_fit_still_covers() -> None:
-    """Compression may cost more than the noise; the interval counts that in."""
+    """Compression may cost more than the noise; the interval includes that."""
     train, fresh = drawn(600, noise=0.002), drawn(20_000, seed=9, noise=0.002)
     model = fit_with_interval(train, HYPER, Recipe(size=1)).model
     assert 0.87 <= evaluate(model, fresh).coverage <= 0.93
 
 
-def test_the_domain_is_that_of_the_train_set() -> None:
-    """What lies outside is flagged on the edge."""
+def test_the_domain_is_that_of_the_train_part() -> None:
+    """The agent flags inputs outside it."""
     train = drawn(100)
     domain = fit_model(train, HYPER, Recipe()).model.domain
     assert (train.auxiliary.min(), train.auxiliary.max()) == domain["temperature"]
@@ -71,10 +71,10 @@ def test_the_domain_is_that_of_the_train_set() -> None:
 
 
 def test_tuning_is_seeded_and_shows_progress() -> None:
-    """The same seed chooses the same hyperparameters; each trial is told."""
-    train, told = drawn(150, noise=0.1), list[tuple[int, int]]()
+    """The same seed gives the same hyperparameters; each trial is reported."""
+    train, reported = drawn(150, noise=0.1), list[tuple[int, int]]()
     recipe = Recipe(trials=4, seed=3)
-    first = tuned(train, recipe, progress=lambda done, total: told.append((done, total)))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    first = tuned(train, recipe, progress=lambda done, total: reported.append((done, total)))
+    assert reported == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert first == tuned(train, recipe)
     assert (recipe.kernel, recipe.trend) == (first.kernel, first.trend)

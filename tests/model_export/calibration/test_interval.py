@@ -24,7 +24,7 @@ def test_at_least_the_level_of_the_residuals_lies_inside(n: int, seed: int, leve
 
 
 def test_the_guarantee_holds_on_average() -> None:
-    """Over many draws, a fresh residual is covered at the level, even from 19 residuals of ugly noise."""
+    """Over many draws, a fresh residual is covered at the level, even from 19 residuals of Cauchy noise."""
     random = np.random.default_rng(1)
     draws = random.standard_cauchy((4000, 20))
     covered = [abs(draw[0]) <= conformal(draw[1:]).half_width for draw in draws]
@@ -42,7 +42,7 @@ def test_too_few_residuals_are_refused() -> None:
 
 
 def test_each_window_after_the_first_quarter_is_estimated_from_all_before() -> None:
-    """Never by what learnt from it or from later windows, and once."""
+    """Once, and never from itself or from later windows."""
     seen: list[int] = []
     dataset = drawn(57)
 
@@ -58,7 +58,7 @@ def test_each_window_after_the_first_quarter_is_estimated_from_all_before() -> N
 
 @pytest.mark.parametrize("seed", range(3))
 def test_forward_conformal_intervals_cover_fresh_data(seed: int) -> None:
-    """Learnt on 600 windows, 90 % intervals cover 87 to 93 % of 20 000 fresh ones."""
+    """From 600 windows, 90 % intervals cover 87 to 93 % of 20 000 fresh ones."""
 
     def estimator(before: Dataset, held: Dataset) -> Array:
         design = np.column_stack([before.inputs, before.auxiliary, np.ones(len(before))])

@@ -1,4 +1,4 @@
-"""Plots show what there is to see: by what is drawn, not by pixels."""
+"""Plots, checked by what is drawn and not by pixels."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ DAY = 96  # windows
 def test_the_timeline_shows_few_days_closely_and_all_by_day(
     n: int, n_train: int, days: float, title: str
 ) -> None:
-    """A month of windows side by side is a zigzag that hides the reference."""
+    """A month of windows at this width would hide the reference."""
     dataset = drawn(n, noise=0.05)
     detail, whole = plots.timeline(linear(half_width=0.1), dataset, n_train, "Over time").axes
     times = num2date(detail.lines[0].get_xdata()[[0, -1]].astype("datetime64[ms]").astype(float) / 86_400_000)
@@ -35,7 +35,7 @@ def test_the_timeline_shows_few_days_closely_and_all_by_day(
 
 
 def test_outliers_do_not_set_the_scale_of_the_errors() -> None:
-    """The bulk fills the picture; what lies beyond it is counted."""
+    """Most errors fill the picture; those beyond its scale are counted."""
     dataset = drawn(1000, noise=0.05)
     target = dataset.target.copy()
     target[::100] += 5.0
@@ -48,7 +48,7 @@ def test_outliers_do_not_set_the_scale_of_the_errors() -> None:
     assert axes.get_title("right") == f"{beyond} of 1000 windows lie beyond this scale"
 
 
-def test_where_nothing_lies_beyond_nothing_is_said() -> None:
-    """Half the interval again is always shown."""
+def test_without_errors_beyond_the_scale_there_is_no_note() -> None:
+    """The scale shows at least 1.5 times the interval."""
     (axes,) = plots.residuals(linear(half_width=0.1), drawn(100), 80, "Error").axes
     assert (axes.get_title("right"), axes.get_ylim()) == ("", pytest.approx((-0.165, 0.165)))

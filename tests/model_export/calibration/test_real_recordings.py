@@ -1,4 +1,4 @@
-"""Real co-location recordings, where they are at hand; none of them is in this repository."""
+"""Real co-location recordings, if they are available; none of them is in this repository."""
 
 import json
 from pathlib import Path

@@ -16,7 +16,7 @@ MIX = np.array([[1.2, 0.1, -30.0], [-0.05, 0.9, 12.0]])  # source = MIX @ (targe
 
 
 def pair(n: int = 300, noise: float = 0.0) -> tuple[Dataset, Dataset]:
-    """A source, and a target whose electrodes say the same in another way; without references."""
+    """A source, and a target whose channels are a linear map of it; without references."""
     source = drawn(n)
     inverse = np.linalg.inv(MIX[:, :2])
     spoken: Array = (source.inputs - MIX[:, 2]) @ inverse.T
@@ -27,7 +27,7 @@ def pair(n: int = 300, noise: float = 0.0) -> tuple[Dataset, Dataset]:
 
 
 def test_a_linear_map_is_recovered() -> None:
-    """Where one exists it is found, and says so."""
+    """If one exists it is found, with an R² near 1."""
     source, target = pair()
     fitted = fit_map(source, target)
     np.testing.assert_allclose(fitted.matrix, MIX, rtol=1e-8)
@@ -36,7 +36,7 @@ def test_a_linear_map_is_recovered() -> None:
 
 
 def test_the_source_model_serves_the_target() -> None:
-    """The target's raw channels give the estimates that the source's would have."""
+    """The target's raw channels give the estimates of the source's."""
     (source, target), model = pair(), linear()
     moved, _ = transfer(model, source, target)
     assert (moved.sensor, moved.id) == ("5CB6", "")
@@ -79,8 +79,8 @@ def test_the_interval_grows_by_the_error_of_the_map() -> None:
     assert 0.87 <= evaluate(moved, replace(target, target=truth)).coverage <= 0.93
 
 
-def test_sensors_that_never_met_are_refused() -> None:
-    """Both spans are shown."""
+def test_sensors_without_common_windows_are_refused() -> None:
+    """The error shows both spans."""
     source, target = pair()
     later = replace(target, start_ms=target.start_ms + 900_000 * 280)
     with pytest.raises(BadRecording) as caught:

@@ -1,4 +1,4 @@
-"""The commands of model-export, as a user types them: stdout is data, stderr is words."""
+"""The commands of model-export, as a user types them: data on stdout, messages on stderr."""
 
 import json
 import re
@@ -54,20 +54,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def inside(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    """Work in the folder, with nothing said yet."""
+    """Work in the folder, with nothing printed yet."""
     monkeypatch.chdir(folder)
     capsys.readouterr()
     return folder
 
 
 def run(line: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
-    """What a command that works says, as data and words."""
+    """The data and the messages of a command that succeeds."""
     assert main(shlex.split(line)) == 0
     said = capsys.readouterr()
     return json.loads(said.out), said.err
 
 
-def test_fit_tells_all_that_was_promised(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_prints_the_promised_keys(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The keys a script can rely on; the figures are those of the bundle that was written."""
     fitted, words = run("fit january.csv february.csv --sensor 5A2D --out new.bundle --trials 4", capsys)
     assert set(PROMISED) <= set(fitted)
@@ -80,15 +80,15 @@ def test_fit_tells_all_that_was_promised(inside: Path, capsys: pytest.CaptureFix
     assert fitted["coverage"] > 0.8
 
 
-def test_fit_tells_how_long_all_of_it_took(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The report takes longer than the fit, and is waited for just as well."""
+def test_fit_prints_how_long_it_took(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The time of the report is included."""
     started = perf_counter()
-    told, _ = run("fit january.csv --sensor 5A2D --out new.bundle --trials 2 --report page.html", capsys)
-    assert told["seconds"] == pytest.approx(perf_counter() - started, rel=0.1, abs=0.1)
+    printed, _ = run("fit january.csv --sensor 5A2D --out new.bundle --trials 2 --report page.html", capsys)
+    assert printed["seconds"] == pytest.approx(perf_counter() - started, rel=0.1, abs=0.1)
 
 
-def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """As edge-agent does, and the bundle's exporter."""
+def test_it_prints_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same as edge-agent's and as the bundle's exporter."""
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"model-export {version('respire-edge')}\n"
 
@@ -101,7 +101,7 @@ def test_fit_is_repeatable(inside: Path) -> None:
 
 
 def test_evaluate_agrees_with_fit(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The last 20 % by hand give the figures that fit reported, where it does not look back before them."""
+    """The last 20 % cut off by hand give the figures of fit, if no input looks back before them."""
     saved(tidy(windows=400)[320 * 15 :], inside / "tail.csv")
     fit = "fit january.csv february.csv --sensor 5A2D --out new.bundle --trials 4 --no-warming"
     fitted, _ = run(fit, capsys)
@@ -120,15 +120,15 @@ def test_paper_fits_as_the_paper_does(inside: Path, capsys: pytest.CaptureFixtur
 
 
 def test_without_a_test_part_its_figures_are_null(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Everything can go into training; then nothing can be claimed."""
+    """All windows may be used for training; then there are no test figures."""
     fitted, _ = run(
         "fit january.csv --sensor 5A2D --out all.bundle --trials 2 --test-share 0 --report all.html", capsys
     )
     assert (*(fitted[key] for key in ("n_train", "n_test", "r2_test", "coverage")),) == (200, 0, None, None)
 
 
-def test_adapt_puts_a_shifted_site_right(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Judged on windows that the adapter did not learn from."""
+def test_adapt_corrects_a_shifted_site(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Evaluated on windows that the adapter was not fitted to."""
     adapted, _ = run("adapt 5A2D.bundle march.csv --out march.bundle", capsys)
     assert adapted["gain"] == pytest.approx(1.3, abs=0.05)
     assert adapted["before"]["r2"] < 0.0
@@ -139,7 +139,7 @@ def test_adapt_puts_a_shifted_site_right(inside: Path, capsys: pytest.CaptureFix
 def test_transfer_serves_a_sensor_without_a_reference(
     inside: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """5CB6 never met a reference, but it met 5A2D."""
+    """5CB6 was never beside a reference, but beside 5A2D."""
     line = "transfer 5A2D.bundle --source january.csv --source february.csv --target 5CB6.csv --sensor 5CB6"
     moved, _ = run(f"{line} --out 5CB6.bundle", capsys)
     assert (moved["n"], moved["source"]) == (400, "5A2D")
@@ -153,12 +153,12 @@ def test_transfer_serves_a_sensor_without_a_reference(
 
 def test_compress_shows_the_curve(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """More support vectors, more bytes; the size chosen is that of the bundle."""
-    told, _ = run("compress 5A2D.bundle january.csv february.csv --sizes 2,8 --plot c.png", capsys)
-    assert {"landmarks", "paper"} == set(told["curves"])
-    for points in told["curves"].values():
+    printed, _ = run("compress 5A2D.bundle january.csv february.csv --sizes 2,8 --plot c.png", capsys)
+    assert {"landmarks", "paper"} == set(printed["curves"])
+    for points in printed["curves"].values():
         assert [point["size"] for point in points] == [2, 8]
         assert points[0]["bytes"] < points[1]["bytes"]
-    assert told["chosen"] == len(export.read(Path("5A2D.bundle")).support)
+    assert printed["chosen"] == len(export.read(Path("5A2D.bundle")).support)
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -187,8 +187,8 @@ def test_the_report_stands_alone(inside: Path, capsys: pytest.CaptureFixture[str
     assert "prefers-color-scheme: dark" in page
 
 
-def test_a_report_that_fails_late_says_that_the_bundle_is_there(inside: Path) -> None:
-    """Here its place becomes a folder while the search is running."""
+def test_a_report_that_fails_late_names_the_bundle(inside: Path) -> None:
+    """Here a folder of the same name appears during the fit."""
     out, page = Path("late.bundle"), Path("late.html")
     result = fit_files(
         [Path("january.csv")],
@@ -208,7 +208,7 @@ def test_a_report_that_fails_late_says_that_the_bundle_is_there(inside: Path) ->
 
 
 def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The fit is made all the same; the user may know better."""
+    """The bundle is written all the same."""
     _, words = run("fit january.csv --sensor 5A2D --unit ppb --out new.bundle --trials 2", capsys)
     assert words == (
         "january.csv: reference: a median of 1.036 ppb is not outdoor CO (20 to 50000 ppb); "
@@ -219,22 +219,22 @@ def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[s
 def test_a_file_of_another_sensor_is_noticed_by_its_name(
     inside: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Another sensor's recording calls for the right file, not for an adapter."""
+    """The message then asks for the right file and does not recommend an adapter."""
     march = pd.read_csv("march.csv")
     saved(march.assign(op1=march["op1"] + 50.0), inside / "5CB6_T-W.csv")
-    told = "5CB6_T-W.csv: its name says sensor 5CB6, but"
+    printed = "5CB6_T-W.csv: its name says sensor 5CB6, but"
     _, words = run("evaluate 5A2D.bundle 5CB6_T-W.csv", capsys)
-    assert words.startswith(f"{told} the bundle is for 5A2D; check the files\n")
+    assert words.startswith(f"{printed} the bundle is for 5A2D; check the files\n")
     assert words.endswith("only 0% of the values fall in the 90% interval; do not use the bundle here\n")
     for line in ("fit 5CB6_T-W.csv --sensor 5A2D --trials 2", "adapt 5A2D.bundle 5CB6_T-W.csv"):
         _, words = run(f"{line} --out other.bundle", capsys)
-        assert words.startswith(told)
+        assert words.startswith(printed)
     _, words = run("adapt 5A2D.bundle colocation/5A2D_T-W.csv --out same.bundle", capsys)
-    assert "by its name" not in words
+    assert "its name says" not in words
 
 
 def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Who learns from it is told, and who compares it with a bundle that was not."""
+    """fit warns, and so does evaluate with a bundle in °C."""
     january = pd.read_csv("january.csv")
     saved(january.assign(temperature=january["temperature"] * 1.8 + 32.0), inside / "fahrenheit.csv")
     line = "fit fahrenheit.csv --sensor 5A2D --out f.bundle --trials 2 --report f.html"
@@ -362,8 +362,8 @@ def test_a_wrong_command_line_is_usage(inside: Path, capsys: pytest.CaptureFixtu
     assert (said.out, said.err[:5]) == ("", "Usage") or "Usage" in said.out
 
 
-def test_debug_shows_where_it_came_from(inside: Path) -> None:
-    """Anywhere on the line."""
+def test_debug_shows_the_traceback(inside: Path) -> None:
+    """--debug may be anywhere on the line."""
     with pytest.raises(BadRecording):
         main(["evaluate", "5A2D.bundle", "none.csv", "--debug"])
 
@@ -387,16 +387,16 @@ def test_every_command_has_an_example() -> None:
 
 @pytest.mark.parametrize("line", [line for line in examples() if line.split()[1] in COMMANDS])
 def test_the_examples_run(inside: Path, capsys: pytest.CaptureFixture[str], line: str) -> None:
-    """As they stand, in a folder with such files."""
-    told, _ = run(line.removeprefix("model-export "), capsys)
-    assert told.get("sensor", "5A2D") in ("5A2D", "5CB6")
+    """Unchanged, in a folder with such files."""
+    printed, _ = run(line.removeprefix("model-export "), capsys)
+    assert printed.get("sensor", "5A2D") in ("5A2D", "5CB6")
 
 
 @pytest.mark.parametrize(
     "command", ["fit", "evaluate", "adapt", "transfer", "compress", "inspect", "diagnose"]
 )
-def test_help_does_not_speak_of_types(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of Python's, that is: a list[Path] tells a user nothing."""
+def test_help_has_no_python_types(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """list[Path] means nothing to a user."""
     assert main([command, "--help"]) == 0
     assert not re.findall(r"<list.*?>|<Any>", capsys.readouterr().out)
 
@@ -427,8 +427,10 @@ def test_without_the_trainers_packages_it_is_one_line() -> None:
     assert (1, "", expected) == (done.returncode, done.stdout, done.stderr)
 
 
-def test_progress_is_not_drawn_where_nobody_looks(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A log file gets words only."""
+def test_there_is_no_progress_bar_without_a_terminal(
+    inside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log file gets messages only."""
     _, words = run("fit january.csv --sensor 5A2D --out new.bundle --trials 2", capsys)
     assert words == ""
 

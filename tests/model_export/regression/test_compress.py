@@ -25,7 +25,7 @@ from tests.support.needs import real_recordings
 
 
 def recording(count: int = 1000, seed: int = 0) -> tuple[Array, Array, Array]:
-    """Weights that wind over temperature, so that compression has something to lose."""
+    """Weights that vary over temperature, so that compression can lose something."""
     rng = np.random.default_rng(seed)
     auxiliary = rng.normal(24.0, 6.0, size=count)
     inputs = rng.normal(220.0, 20.0, size=(count, 2))
@@ -36,7 +36,7 @@ def recording(count: int = 1000, seed: int = 0) -> tuple[Array, Array, Array]:
 
 
 def served(fitted: Fitted, compressed: Compressed) -> Model:
-    """The model as the agent holds it, in float32."""
+    """The model as the agent has it, in float32."""
     return Model(
         sensor="5A2D",
         gas="CO",
@@ -87,8 +87,8 @@ def test_the_papers_automatic_size_is_the_smallest_within_the_loss() -> None:
     assert less.loss > LOSS >= enough.loss
 
 
-def test_what_is_saved_in_training_is_not_lost_elsewhere() -> None:
-    """Fresh windows of the same process lose no more than 0.002 of R² either."""
+def test_fresh_windows_lose_no_more_than_training_windows() -> None:
+    """Windows of the same process that were not fitted lose at most 0.002 of R² too."""
     data, fresh = recording(seed=0), recording(seed=1)
     fitted = fit(*data, Hyperparameters(length_scale=0.7))
     estimate = served(fitted, compress(fitted, *data)).predict(*fresh[:2])
@@ -108,7 +108,7 @@ def test_float32_is_enough_at_the_edge(kernel: str, size: int, method: Method) -
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_landmarks_beat_the_papers_way_at_every_size(kernel: str) -> None:
+def test_landmarks_beat_the_papers_method_at_every_size(kernel: str) -> None:
     """Bytes matter at the edge: d + 1 free coefficients cost no more than the paper's tied ones."""
     data = recording()
     fitted = fit(*data, Hyperparameters(kernel, trend=0.0, length_scale=0.7))
@@ -128,7 +128,7 @@ def test_with_every_candidate_nothing_is_lost() -> None:
 
 
 def test_no_more_support_vectors_than_there_are_temperatures() -> None:
-    """Asked for more than exist, it keeps what there is; the curve leaves such sizes out."""
+    """compress takes as many as there are; the curve leaves out larger sizes."""
     inputs, auxiliary, target = recording(count=200)
     auxiliary = auxiliary.round(-1)
     fitted = fit(inputs, auxiliary, target, Hyperparameters())
@@ -176,7 +176,7 @@ def test_steady_weights_are_kept_as_they_are(method: Method) -> None:
 
 
 def fitted(kernel: str) -> tuple[Array, Array, Array, Weights]:
-    """A ridge fit at temperatures on a coarse grid, where every bin holds one temperature."""
+    """A ridge fit at temperatures on a coarse grid, where every bin has one temperature."""
     rng = np.random.default_rng(0)
     z, x = rng.normal(size=300).round(1), rng.normal(size=(300, 2))
     y = x[:, 0] * np.sin(2.0 * z) + np.cos(z) + 0.1 * rng.normal(size=300)
@@ -191,7 +191,7 @@ def path_of(kernel: str, size: int) -> LandmarkPath:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_refit_is_ridge_regression_on_the_landmarks(kernel: str) -> None:
-    """(ΦᵀΦ + λK)c = Φᵀy: no target is needed, for the full weights already carry all it says."""
+    """(ΦᵀΦ + λK)c = Φᵀy: no target is needed, because the full weights determine the refit."""
     z, u, y, _ = fitted(kernel)
     path = path_of(kernel, 8)
     columns = (gram(kernel, 0.8, z, path.landmarks)[:, :, None] * u[:, None, :]).reshape(300, -1)
@@ -209,8 +209,8 @@ def test_a_shorter_path_is_the_beginning_of_a_longer_one(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_each_landmark_takes_off_most(kernel: str) -> None:
-    """The first landmark is the best of all single ones, tried one by one."""
+def test_the_first_landmark_reduces_the_excess_most(kernel: str) -> None:
+    """It is the best of all single landmarks, tried one by one."""
     z, u, y, _ = fitted(kernel)
     excess = {}
     for candidate in np.unique(z):

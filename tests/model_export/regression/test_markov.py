@@ -19,8 +19,8 @@ def test_the_covariance_over_a_gap_is_the_kernel(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_the_noise_makes_up_for_what_is_forgotten(order: int) -> None:
-    """transition·P·transitionᵀ + noise = P: the process is stationary."""
+def test_the_noise_keeps_the_process_stationary(order: int) -> None:
+    """transition·P·transitionᵀ + noise = P."""
     process = Process(order)
     carried = process.transition(GAPS) @ process.stationary @ np.swapaxes(process.transition(GAPS), 1, 2)
     np.testing.assert_allclose(carried + process.noise(GAPS) - process.stationary, 0.0, atol=1e-14)

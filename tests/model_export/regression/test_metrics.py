@@ -30,14 +30,14 @@ def test_figures_agree_with_scikit_learn(n: int, seed: int) -> None:
 
 
 def test_undefined_figures_are_nan() -> None:
-    """R² of a constant reference, coverage without an interval, anything of nothing."""
+    """R² of a constant reference, coverage without an interval, every figure of no windows."""
     assert isnan(r2(np.full(3, 0.1), np.arange(3.0)))  # whose mean is not quite 0.1
     assert isnan(score(np.arange(3.0), np.arange(3.0)).coverage)
     empty = score(np.array([]), np.array([]), 1.0)
     assert (empty.n, isnan(empty.r2) and isnan(empty.rmse) and isnan(empty.coverage)) == (0, True)
 
 
-def test_a_model_is_judged_as_the_edge_serves_it() -> None:
+def test_a_model_is_evaluated_as_the_agent_serves_it() -> None:
     """Its own data gives R² 1; coverage comes from its interval."""
     actual = evaluate(linear(half_width=0.1), drawn(200))
     assert (actual.n, pytest.approx(actual.r2), actual.coverage) == (200, 1.0, 1.0)

@@ -52,7 +52,7 @@ def test_predictions_are_the_weights_applied() -> None:
 
 
 def test_the_weights_stay_outside_the_training_temperatures() -> None:
-    """A line would run away there; the paper's functions fade to zero by themselves and are left alone."""
+    """A line would run away there; the paper's functions fade to zero and have no limits."""
     inputs, auxiliary, target = recording()
     beyond, edges = [auxiliary.min() - 40.0, auxiliary.max() + 40.0], [auxiliary.min(), auxiliary.max()]
     ours = fit(inputs, auxiliary, target, Hyperparameters())
@@ -166,7 +166,7 @@ def test_recovery_is_exact_as_the_theorem_promises(count: int, rank: int, place:
 
 
 def test_a_ridge_step_is_biased_and_cannot_be_exact() -> None:
-    """Beside the theorem: the same alternation with ridge regression stops at its bias, outliers or none."""
+    """The same alternation with ridge regression stops at its bias, with or without outliers."""
     F, _, truth = spectral_problem(400, 5, seed=400)
     target = corrupted(truth, np.arange(0, 400, 20), seed=2)
 
@@ -182,7 +182,7 @@ def test_a_ridge_step_is_biased_and_cannot_be_exact() -> None:
 @pytest.mark.parametrize("kernel", ["matern32", "rbf"])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_tenth_of_gross_outliers_hardly_matters(seed: int, kernel: str) -> None:
-    """The error is at most 1.2 times that of a fit told which windows are bad; plain ridge is far off."""
+    """The error is at most 1.2 times that of a fit without the bad windows; plain ridge is far off."""
     rng = np.random.default_rng(seed)
     count = 600
     z, x = rng.normal(size=count), rng.normal(size=(count, 2))
@@ -210,8 +210,8 @@ def test_without_outliers_one_round_is_enough() -> None:
     assert (robust.rounds, robust.converged, robust.outliers.any()) == (1, True, False)
 
 
-def test_an_alternation_that_does_not_settle_says_so() -> None:
-    """A step that keeps changing its mind ends at the limit of rounds, and is not called converged."""
+def test_an_alternation_that_does_not_converge_is_reported() -> None:
+    """It ends at the limit of rounds with `converged` false."""
     answers = iter(np.random.default_rng(0).normal(size=(7, 50)))
     robust = apis(lambda _: next(answers), np.zeros(50) + np.arange(50), alpha=0.1, rounds=7)
     assert (robust.rounds, robust.converged) == (7, False)

@@ -110,7 +110,7 @@ def test_fast_and_dense_agree_in_every_round_of_apis(problem: Problem, alpha: fl
 def test_fast_and_dense_apis_agree(
     kernel: str, trend: float, seed: int, length_scale: float, ridge: float
 ) -> None:
-    """Where the outliers stand clear of the noise, both find the same ones, and the same fit."""
+    """If outliers are far from the noise, both find the same outliers and the same fit."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(200, 400))
     bad = rng.permutation(count)[: count // 20]
@@ -125,7 +125,7 @@ def test_fast_and_dense_apis_agree(
 
 @given(problems(), st.integers(1, 2))
 def test_steady_weights_are_those_of_the_dense_solver_and_do_not_move(problem: Problem, steady: int) -> None:
-    """Beside channels whose weights are functions of temperature some have one number."""
+    """Some channels have one weight, the others weights that are functions of temperature."""
     extra = np.random.default_rng(steady).normal(size=(len(problem.z), steady))
     trend = problem.trend or 1.0
     beside = replace(problem, x=np.column_stack([problem.x, extra]), trend=trend, steady=steady)

@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 from edge_agent.core.kernel import Array, gram
 from model_export.regression.respire import Hyperparameters, fit, standardised
-from model_export.regression.tune import ALPHAS, RIDGES, CrossValidation, length_scale_quantile, split, tune
+from model_export.regression.tune import ALPHAS, RIDGES, CrossValidation, folds, length_scale_quantile, tune
 
 
 def recording(count: int = 240, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -20,8 +20,8 @@ def recording(count: int = 240, seed: int = 0) -> tuple[Array, Array, Array]:
 
 
 @pytest.mark.parametrize("trend", [0.0, 10.0])
-def test_the_score_is_the_r2_over_windows_held_out(trend: float) -> None:
-    """Against folds fitted one by one, densely, with nothing shared; a trend is held to the fold's range."""
+def test_the_score_is_the_cross_validated_r2(trend: float) -> None:
+    """Compared with folds fitted one by one with the dense solver; a trend stops at the fold's range."""
     data = standardised(*recording())
     hyper = Hyperparameters(length_scale=0.9, ridge=0.5, alpha=0.0, trend=trend)
     u, errors = np.column_stack([data.x, np.ones(240)]), []
@@ -32,7 +32,7 @@ def test_the_score_is_the_r2_over_windows_held_out(trend: float) -> None:
         beta = np.linalg.solve(F[np.ix_(train, train)] + 0.5 * np.eye(160), data.y[train])
         errors.append(data.y[test] - F[np.ix_(test, train)] @ beta)
     expected = 1.0 - np.sum(np.concatenate(errors) ** 2) / np.sum((data.y - data.y.mean()) ** 2)
-    validation = CrossValidation(data, "matern32", trend, split(240, contiguous=True, seed=0))
+    validation = CrossValidation(data, "matern32", trend, folds(240))
     assert validation.score(hyper) == pytest.approx(expected, abs=1e-6)
 
 
@@ -48,32 +48,29 @@ def test_the_result_lies_in_the_papers_space_and_is_worth_its_score() -> None:
     assert tuned.hyper.alpha in ALPHAS
     assert tuned.hyper.ridge in RIDGES
     assert 0.1 <= tuned.hyper.eta <= 1.0
-    validation = CrossValidation(
-        standardised(*data), tuned.hyper.kernel, tuned.hyper.trend, split(240, contiguous=True, seed=0)
-    )
+    validation = CrossValidation(standardised(*data), tuned.hyper.kernel, tuned.hyper.trend, folds(240))
     assert tuned.score == validation.score(tuned.hyper)
     assert tuned.score > 0.8
     assert fit(*data, tuned.hyper).converged
 
 
 def test_few_distinct_temperatures_leave_a_length_scale() -> None:
-    """Of two temperatures, half the distances are 0; a length scale of 0 would not be one."""
+    """With two temperatures half the distances are 0, which is no length scale."""
     inputs, auxiliary, target = recording()
     tuned = tune(inputs, 20.0 + (auxiliary > 24.0), target, trials=5)
     assert tuned.hyper.length_scale > 0.0
 
 
-def test_progress_is_told_after_every_trial() -> None:
+def test_progress_is_reported_after_every_trial() -> None:
     seen = list[tuple[int, int]]()
     tune(*recording(), trials=5, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
 
 
-@pytest.mark.parametrize("contiguous", [True, False])
-def test_every_window_is_held_out_once(contiguous: bool) -> None:
-    parts = split(100, contiguous, seed=0)
+def test_every_window_is_tested_once_in_a_stretch_of_time() -> None:
+    parts = folds(100)
     assert sorted(np.concatenate(parts)) == list(range(100))
-    assert all(np.all(np.diff(part) == 1) for part in parts) == contiguous
+    assert all(np.all(np.diff(part) == 1) for part in parts)
 
 
 @given(
