@@ -49,17 +49,11 @@ KERNELS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def gram(name: str, length_scale: float, z: Any, other: Any, trend: float = 0.0) -> Array:
-    """The matrix k(zᵢ, z'ⱼ) = trend·(1 + zᵢz'ⱼ) + shape(|zᵢ - z'ⱼ| / length_scale).
-
-    `trend` is the prior variance A of a constant and a linear part. With a large A the functions
-    shrink towards a straight line over temperature, with 0 (the paper's kernel) towards zero.
+def gram(name: str, length_scale: float, z: Any, other: Any) -> Array:
+    """The matrix k(zᵢ, z'ⱼ) = shape(|zᵢ - z'ⱼ| / length_scale).
 
     >>> gram("matern12", 1.0, [0.0], [0.0, 1.0]).round(3).tolist()
     [[1.0, 0.368]]
-    >>> gram("matern12", 1.0, [2.0], [2.0], trend=10.0).tolist()
-    [[51.0]]
     """
     z, other = np.asarray(z, dtype=float)[:, None], np.asarray(other, dtype=float)[None, :]
-    shape = KERNELS[name](np.abs(z - other) / length_scale)
-    return shape if trend == 0.0 else trend * (1.0 + z * other) + shape
+    return KERNELS[name](np.abs(z - other) / length_scale)

@@ -1,8 +1,10 @@
 """The regression step of RESPIRE: (F + λI)β = y with F = G∘(11ᵀ + Σ xᵢxᵢᵀ), and no N x N matrix.
 
-G holds the kernel `trend·(1 + zz′) + shape`. `markov` or `lowrank` solves the shape part. The trend part adds
-2(d + 1) plain regressors (1, z)⊗(x, 1) of prior variance `trend`; they are eliminated exactly, whatever its
-value. The last `steady` channels have one weight at all temperatures: for them G is `trend` alone.
+G holds the kernel `trend·(1 + zz′) + shape`. With a large `trend` the functions shrink towards a straight
+line over temperature, with 0 (the paper's kernel) towards zero. `markov` or `lowrank` solves the shape part.
+The trend part adds 2(d + 1) plain regressors (1, z)⊗(x, 1) of prior variance `trend`; they are eliminated
+exactly, whatever its value. The last `steady` channels have one weight at all temperatures: for them G is
+`trend` alone.
 """
 
 from collections.abc import Callable

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
 
-from edge_agent.core.kernel import KERNELS, Array, gram
+from edge_agent.core.kernel import KERNELS, Array
 from model_export.regression.compress import Method, compress, curve
 from model_export.regression.respire import Hyperparameters, Standardised, apis, fit, hold_range, standardised
 from model_export.regression.solver import Ridge, functions, regressors
 from model_export.regression.tune import ALPHAS, RIDGES, ROUNDS, TOLERANCE, CrossValidation, folds, tune
-from tests.support.dense import DenseRidge
+from tests.support.dense import DenseRidge, gram_with_trend
 
 PAPER = 2431  # windows in the paper's largest dataset
 HYPER = Hyperparameters(length_scale=0.5)
@@ -126,7 +126,7 @@ def _slow_score(data: Standardised, hyper: Hyperparameters, parts: list[Array]) 
     for test in parts:
         train = np.setdiff1d(np.arange(len(data.z)), test)
         z = np.clip(data.z, *hold_range(data.z[train], hyper.trend))
-        F = gram(hyper.kernel, hyper.length_scale, z, z, hyper.trend) * (u @ u.T)
+        F = gram_with_trend(hyper.kernel, hyper.length_scale, z, z, hyper.trend) * (u @ u.T)
         ridge, inner = KernelRidge(alpha=hyper.ridge, kernel="precomputed"), F[np.ix_(train, train)]
         apis(
             lambda y: ridge.fit(inner, y).predict(inner),  # noqa: B023 (called at once)

@@ -7,6 +7,11 @@ from edge_agent.core.kernel import Array, gram
 from model_export.regression.solver import regressors
 
 
+def gram_with_trend(kernel: str, length_scale: float, z: Array, other: Array, trend: float) -> Array:
+    """k(zᵢ, z'ⱼ) = trend·(1 + zᵢz'ⱼ) + shape(|zᵢ - z'ⱼ| / length_scale)."""
+    return trend * (1.0 + np.outer(z, other)) + gram(kernel, length_scale, z, other)
+
+
 class DenseRidge:
     """(F + λI)β = y with F = G∘(11ᵀ + Σ xᵢxᵢᵀ) written out: N² memory, N³ time.
 
@@ -27,7 +32,7 @@ class DenseRidge:
         self._kernel = (kernel, length_scale)
         d = inputs.shape[1] - steady
         self._u, self._z, self._trend = regressors(inputs[:, :d]), z, trend
-        self.F = gram(kernel, length_scale, z, z, trend) * (self._u @ self._u.T)
+        self.F = gram_with_trend(kernel, length_scale, z, z, trend) * (self._u @ self._u.T)
         self.F += trend * inputs[:, d:] @ inputs[:, d:].T
         self._factor = cho_factor(self.F + ridge * np.eye(len(z)), lower=True)
 
@@ -41,5 +46,5 @@ class DenseRidge:
 
     def weights_at(self, target: Array, z: Array) -> Array:
         """wᵢ(z) = Σₙ βₙ uₙᵢ k(z, zₙ), (m, d + 1)."""
-        near = gram(*self._kernel, z, self._z, self._trend)
+        near = gram_with_trend(*self._kernel, z, self._z, self._trend)
         return np.asarray(near @ (self.dual(target)[:, None] * self._u))

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from edge_agent.core.kernel import Array, gram
+from edge_agent.core.kernel import Array
 from model_export.regression.respire import Hyperparameters, fit, standardised
 from model_export.regression.tune import ALPHAS, RIDGES, CrossValidation, folds, length_scale_quantile, tune
+from tests.support.dense import gram_with_trend
 
 
 def recording(count: int = 240, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -28,7 +29,7 @@ def test_the_score_is_the_cross_validated_r2(trend: float) -> None:
     for test in np.split(np.arange(240), 3):
         train = np.setdiff1d(np.arange(240), test)
         z = np.clip(data.z, data.z[train].min(), data.z[train].max()) if trend else data.z
-        F = gram("matern32", 0.9, z, z, trend) * (u @ u.T)
+        F = gram_with_trend("matern32", 0.9, z, z, trend) * (u @ u.T)
         beta = np.linalg.solve(F[np.ix_(train, train)] + 0.5 * np.eye(160), data.y[train])
         errors.append(data.y[test] - F[np.ix_(test, train)] @ beta)
     expected = 1.0 - np.sum(np.concatenate(errors) ** 2) / np.sum((data.y - data.y.mean()) ** 2)
