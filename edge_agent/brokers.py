@@ -1,4 +1,4 @@
-"""From settings to connections: addresses, secrets and TLS, said clearly where they cannot work."""
+"""From settings to connections: addresses, secrets and TLS, with clear errors."""
 
 import os
 import ssl
@@ -12,9 +12,9 @@ from edge_agent.settings import Broker, Settings, secret
 def connections(
     settings: Settings, inbox: Inbox, elapsed_ms: Callable[[], int]
 ) -> tuple[Connection, Connection]:
-    """Where readings come from and where estimates go: two brokers, or twice the same.
+    """The connection for readings and the one for estimates; they are the same without an uplink.
 
-    Only where "online" is said may "offline" be left behind, so the will goes with the estimates.
+    The will ("offline") belongs to the connection that publishes "online": the one for estimates.
     """
     will = settings.topics.status.format(agent=settings.agent), b"offline"
     local = address(settings.broker, settings.agent)
@@ -26,22 +26,18 @@ def connections(
 
 
 def check(settings: Settings) -> Iterator[str]:
-    """Read every secret and certificate once; what only systemd can read is remarked upon."""
+    """Read every secret and certificate once; yields a remark where only systemd can read one."""
     for broker in filter(None, (settings.broker, settings.uplink)):
         file = broker.password_file
-        if (
-            file
-            and not file.is_absolute()
-            and "CREDENTIALS_DIRECTORY" not in os.environ
-            and not file.exists()
-        ):
-            yield f"{file} is taken for one of systemd's credentials and was not read"
+        credential = file and not file.is_absolute() and not file.exists()
+        if credential and "CREDENTIALS_DIRECTORY" not in os.environ:
+            yield f"{file} is a systemd credential; it cannot be checked outside the service"
             broker = broker.model_copy(update={"password_file": None})  # noqa: PLW2901
         address(broker, settings.agent)
 
 
 def address(broker: Broker, agent: str) -> Address:
-    """A broker of the settings as paho needs it."""
+    """The address of a broker in the settings."""
     host, port, client_id = broker.session(agent)
     return Address(
         host=host,

@@ -1,16 +1,17 @@
-"""The command line: stdout is data, stderr is words, a failure is one line."""
+"""The command line: data on stdout, words on stderr, one line for a failure."""
 
 import argparse
 import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edge_agent import recording, shelf
+from edge_agent import bundles, recording
 from edge_agent.core.card import inspection
 from edge_agent.core.errors import BadBundle, BadSettings, RespireError
 from edge_agent.core.messages import encode_estimate, parse_time
@@ -18,17 +19,18 @@ from edge_agent.core.model import Model
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Outcome, Windows
 
-if TYPE_CHECKING:  # pydantic takes 0.2 s that replay and inspect need not wait
+# Imported late below too: pydantic takes 0.2 s, and replay and inspect do not need it.
+if TYPE_CHECKING:
     from edge_agent.settings import Settings
 
 DONE, FAILED, CONFIGURATION = 0, 1, 78
 ANSWER_S = 5.0
-TRAINED_S = 900  # the windows that model-export learns from
-REPORTS_MISSED = 3  # after so many an agent is asked after
+TRAINED_S = 900  # the windows that model-export fits
+REPORTS_MISSED = 3  # after so many missing health reports the agent is not running
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is what systemd and scripts go by."""
+    """Run one command; returns the exit code."""
     options = _parser().parse_args(arguments)
     try:
         return int(options.command(options))
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the agent until it is told to stop."""
+    """Run the agent until it is stopped."""
     from edge_agent import agent, log  # noqa: PLC0415 - paho and pydantic, as above
 
     settings = _settings(options.config)
@@ -58,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def status(options: argparse.Namespace) -> int:
-    """Print the agent's newest health, from its journal or, from anywhere, from its broker."""
+    """Print the agent's last health report, from its journal or from its broker."""
     from edge_agent import brokers, mqtt  # noqa: PLC0415 - as above
     from edge_agent.journal import newest_health  # noqa: PLC0415 - as above
 
@@ -72,30 +74,30 @@ def status(options: argparse.Namespace) -> int:
     print(health)
     age_s = time.time() - parse_time(json.loads(health)["at"]) / 1000
     if age_s > REPORTS_MISSED * settings.health.interval_s:
-        _say(f"status: this was said {age_s / 60:.0f} minutes ago; is the agent running?")
+        _say(f"status: last health report is {age_s / 60:.0f} minutes old; the agent is not running")
     return DONE
 
 
 def check(options: argparse.Namespace) -> int:
-    """Validate settings and bundles, and print what would run."""
+    """Check settings and bundles, and print what the agent would use."""
     from edge_agent import brokers  # noqa: PLC0415 - as above
 
     settings = _settings(options.config)
     remarks = list(brokers.check(settings))
     try:
-        models = shelf.Shelf(settings.bundles).models
+        models = bundles.Bundles(settings.bundles).models
     except BadBundle as error:
         raise BadSettings(str(error)) from error
     for model in models.values():
-        if unheard := {*model.measured, model.auxiliary} - {*settings.topics.channels}:
-            named = ", ".join(settings.topics.channels)
-            missing = ", ".join(sorted(unheard))
+        if missing := {*model.measured, model.auxiliary} - {*settings.topics.channels}:
+            expected, got = ", ".join(sorted(missing)), ", ".join(settings.topics.channels)
             raise BadSettings(
-                f"topics.channels: expected {missing} for the bundle of {model.sensor}, got {named}"
+                f"topics.channels: expected {expected} for the bundle of {model.sensor}, got {got}"
             )
     if settings.windows.length_s != TRAINED_S and any(model.warming for model in models.values()):
         remarks.append(
-            f"windows of {settings.windows.length_s} s look back in other steps than those of training"
+            f"these models were trained on {TRAINED_S} s windows; "
+            f"expect biased estimates with {settings.windows.length_s} s"
         )
     if settings.state.exists() and not settings.state.is_dir():
         raise BadSettings(f"state: {settings.state}: expected a directory, got a file")
@@ -110,35 +112,35 @@ def check(options: argparse.Namespace) -> int:
             "sensors": {sensor: {"model": model.id, **model.provenance} for sensor, model in models.items()},
         }
     )
-    bundles = "1 bundle is" if len(models) == 1 else f"{len(models)} bundles are"
+    found = "1 bundle is" if len(models) == 1 else f"{len(models)} bundles are"
     for remark in remarks:
         _say(f"check: {remark}")
-    _say(f"check: settings are valid, {bundles} valid")
+    _say(f"check: settings are valid, {found} valid")
     return DONE
 
 
 def replay(options: argparse.Namespace) -> int:
-    """Run a recording through the agent's own pipeline, one estimate per window as JSON lines."""
+    """Run a recording through the agent's pipeline; print one estimate per window as JSON lines."""
     model = _model_of(options.sensor, options.bundles)
     channels = (*model.measured, model.auxiliary)
     windows = Windows(length_ms=options.length_s * 1000, grace_ms=options.grace_s * 1000)
     pipeline = Pipeline(windows, {options.sensor: model}, agent="replay")
     readings = recording.read(options.file, options.sensor, channels, needed=channels)
-    closed = 0
-    for estimate in pipeline.replay(readings):
+    closed, outcomes = 0, Counter[Outcome]()
+    for estimate in pipeline.replay(readings, outcomes):
         sys.stdout.write(encode_estimate(estimate).decode() + "\n")
         closed += 1
     sys.stdout.flush()
-    counts = ", ".join(f"{windows.counts[kind]} {kind}" for kind in Outcome if windows.counts[kind])
+    counts = ", ".join(f"{outcomes[kind]} {kind}" for kind in Outcome if outcomes[kind])
     _say(f"replay: {closed} windows from {counts or 'no'} readings")
-    if windows.counts[Outcome.LATE]:
-        _say("replay: late readings are in no window; rows are expected in the order of time, sort them")
+    if outcomes[Outcome.LATE]:
+        _say("replay: late readings are in no window; sort the rows by time")
     return DONE
 
 
 def inspect(options: argparse.Namespace) -> int:
     """Print a bundle as JSON: its card, its scaling and its size."""
-    model = shelf.read(options.bundle)
+    model = bundles.read(options.bundle)
     _print_json(inspection(model, options.bundle.stat().st_size))
     return DONE
 
@@ -147,7 +149,7 @@ def _settings(file: Path | None) -> "Settings":
     from edge_agent import settings as configuration  # noqa: PLC0415 - as above
 
     if file is None and not configuration.DEFAULT_FILE.exists():
-        _say(f"edge-agent: no {configuration.DEFAULT_FILE}, so defaults and EDGE_AGENT_… variables hold")
+        _say(f"edge-agent: {configuration.DEFAULT_FILE} not found; using defaults and EDGE_AGENT_… variables")
     return configuration.load(file)
 
 
@@ -163,19 +165,19 @@ def _grace(text: str) -> int:
     return int(text)
 
 
-def _model_of(sensor: str, bundles: Path) -> Model:
-    models = shelf.Shelf(bundles).models
+def _model_of(sensor: str, path: Path) -> Model:
+    models = bundles.Bundles(path).models
     if sensor not in models:
         found = ", ".join(models) or "none"
         raise BadBundle(
-            f"{bundles}: expected a bundle for sensor {sensor}, got {found}; "
+            f"{path}: expected a bundle for sensor {sensor}, got {found}; "
             f"make one with: model-export fit --sensor {sensor} --out {sensor}.bundle …"
         )
     return models[sensor]
 
 
 def _print_json(record: dict[str, Any]) -> None:
-    """One line for each key: a person finds it, and long lists of numbers stay out of the way."""
+    """One line per key, so that people find it beside long lists of numbers."""
     lines = (f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in record.items())
     print("{\n" + ",\n".join(lines) + "\n}")
 
@@ -185,31 +187,33 @@ def _say(words: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="edge-agent", description="Calibrated CO from raw electrode readings, at the edge."
-    )
+    parser = argparse.ArgumentParser(prog="edge-agent", description="Calibrate CO sensors on a gateway.")
     parser.add_argument("--version", action="version", version=f"edge-agent {version('respire-edge')}")
-    parser.add_argument("--debug", action="store_true", help="show a traceback when something fails")
+    parser.add_argument("--debug", action="store_true", help="show a traceback after a failure")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     for function in (run, status, check):
         command = _command(commands, function, f"edge-agent {function.__name__} --config edge-agent.toml")
-        help_ = "settings, default /etc/edge-agent/edge-agent.toml"
+        help_ = "settings file, default /etc/edge-agent/edge-agent.toml"
         command.add_argument("--config", type=Path, metavar="FILE", help=help_)
         if function is status:
-            help_ = "ask the broker that estimates go to, not the journal"
+            help_ = "ask the broker that gets the estimates, not the journal"
             command.add_argument("--broker", action="store_true", help=help_)
 
     command = _command(commands, replay, "edge-agent replay --bundles bundles --sensor 5A2D 5A2D.csv.gz")
     command.add_argument(
         "--bundles", type=Path, required=True, metavar="DIR", help="directory of bundles, or one bundle"
     )
-    command.add_argument("--sensor", required=True, metavar="ID", help="the sensor that made the recording")
+    command.add_argument("--sensor", required=True, metavar="ID", help="the sensor of the recording")
     command.add_argument(
-        "--length-s", type=_window_length, default=900, metavar="N", help="window length, default 900"
+        "--length-s", type=_window_length, default=900, metavar="N", help="length of a window, default 900"
     )
     command.add_argument(
-        "--grace-s", type=_grace, default=60, metavar="N", help="grace for late readings, default 60"
+        "--grace-s",
+        type=_grace,
+        default=60,
+        metavar="N",
+        help="wait for late readings, default 60",
     )
     command.add_argument(
         "file", type=Path, metavar="FILE", help="CSV, plain or .gz: timestamp,op1,op2,temperature"
@@ -221,7 +225,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command(commands: Any, function: Any, example: str) -> argparse.ArgumentParser:
-    """A subcommand named and described by its function; --help ends with an example that runs."""
+    """A subcommand with the name and docstring of its function; --help ends with an example."""
     words = function.__doc__
     command: argparse.ArgumentParser = commands.add_parser(
         function.__name__,

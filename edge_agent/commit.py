@@ -1,40 +1,87 @@
-"""Group commit: what came in together becomes durable together, and only then is acknowledged."""
+"""Group commit: what arrives together becomes durable together, and is acknowledged only then."""
 
-from edge_agent.journal import Change, Journal, Outgoing
+from collections.abc import Iterable
+
+from edge_agent.core.messages import Estimate, Reading
+from edge_agent.journal import Change, Journal, Outgoing, Trace
 from edge_agent.mqtt import Message
+
+MAX_HELD = 50_000
 
 
 class GroupCommit:
-    """A change that grows until enough time or enough messages have come; an SD card is the disk."""
+    """Collects a change until enough time has passed or enough messages have come: an SD card is the disk.
 
-    def __init__(self, journal: Journal, boot: str, commit_ms: int, commit_messages: int) -> None:
-        self.change = Change(boot=boot)
-        self.messages: list[Message] = []
+    Readings without a timestamp are held here, on time since boot, while the wall time is unknown.
+    """
+
+    def __init__(
+        self, journal: Journal, boot: str, commit_ms: int, commit_messages: int, held: Iterable[Reading] = ()
+    ) -> None:
+        """`held` are the readings of this boot that the journal holds."""
+        self.held = list(held)
+        self._messages: list[Message] = []
+        self._change = Change(boot=boot)
         self._journal = journal
         self._boot = boot
         self._commit_ms = commit_ms
         self._commit_messages = commit_messages
         self._since_ms: int | None = None
 
+    def add_readings(
+        self, readings: list[Reading], traces: Iterable[Trace] = (), messages: Iterable[Message] = ()
+    ) -> None:
+        """Readings that their windows accepted, and the messages to acknowledge after the commit."""
+        self._change.readings += readings
+        self._change.traces += traces
+        self._messages += messages
+
+    def hold(self, readings: list[Reading]) -> bool:
+        """Hold readings until the wall time is known; False if there is no room for them."""
+        if len(self.held) >= MAX_HELD:
+            return False
+        self.held += readings
+        self._change.held += readings
+        return True
+
+    def release(self, offset_ms: int) -> list[Reading]:
+        """All held readings, stamped; `offset_ms` is the wall time minus the time since boot."""
+        stamped = [each._replace(at_ms=each.at_ms + offset_ms) for each in self.held]
+        self.held, self._change.held, self._change.released = [], [], True
+        return stamped
+
+    def add_estimates(self, estimates: list[Estimate], closed_until: dict[str, int]) -> None:
+        """Estimates of closed windows, and where the next window of a sensor may start."""
+        self._change.estimates += estimates
+        self._change.closed_until |= closed_until
+
+    def add_delivered(self, estimates: Iterable[int]) -> None:
+        """Numbers of estimates that the broker has acknowledged."""
+        self._change.delivered += estimates
+
+    def add_fact(self, name: str, value: str) -> None:
+        """A named value that replaces the one before."""
+        self._change.facts[name] = value
+
     def due(self, elapsed_ms: int) -> bool:
-        """Whether to commit now; estimates do not wait, everything else may for a while."""
-        if self.change.estimates or self.change.released:
+        """Whether to commit now; estimates do not wait, everything else waits up to `commit_ms`."""
+        if self._change.estimates or self._change.released:
             return True
-        if not self.messages and not self.change:
+        if not self._messages and not self._change:
             return False
         if self._since_ms is None:
             self._since_ms = elapsed_ms
-        return len(self.messages) >= self._commit_messages or elapsed_ms - self._since_ms >= self._commit_ms
+        return len(self._messages) >= self._commit_messages or elapsed_ms - self._since_ms >= self._commit_ms
 
     def patience_ms(self, elapsed_ms: int, idle_ms: int) -> int:
-        """How long nobody needs to look here again."""
+        """How long the loop may sleep before the next commit is due, at most `idle_ms`."""
         if self._since_ms is None:
             return idle_ms
         return min(idle_ms, max(0, self._since_ms + self._commit_ms - elapsed_ms))
 
     def commit(self, now_ms: int) -> tuple[list[Outgoing], list[Message]]:
-        """What to publish and what to acknowledge; if the disk refuses, everything stays as it was."""
-        outgoing = self._journal.commit(self.change, now_ms) if self.change else []
-        messages, self.messages = self.messages, []
-        self.change, self._since_ms = Change(boot=self._boot), None
+        """What to publish and what to acknowledge; if the disk refuses, the change is kept for a retry."""
+        outgoing = self._journal.commit(self._change, now_ms)
+        messages, self._messages = self._messages, []
+        self._change, self._since_ms = Change(boot=self._boot), None
         return outgoing, messages

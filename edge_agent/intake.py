@@ -1,73 +1,195 @@
-"""From messages to readings: decoded, stamped, admitted, and counted whatever becomes of them."""
+"""From messages to readings in windows: decoded, admitted, stamped, and every one counted."""
 
 from collections import Counter
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Container, Iterable
+from typing import Any, NamedTuple
 
+from edge_agent.clock import Timekeeper
 from edge_agent.core.errors import BadReading
-from edge_agent.core.messages import UNSTAMPED, Decoder, Reading
-from edge_agent.journal import Trace
+from edge_agent.core.messages import UNSTAMPED, Decoder, Reading, format_time
+from edge_agent.core.model import Model
+from edge_agent.core.windows import CLOSED_REMEMBERED, MINUTE_MS, Outcome, Windows
+from edge_agent.journal import Journal, Trace
 from edge_agent.mqtt import Message
 
 BURST_MS = 1_000  # stamps are kept apart within this; further back, the clock was stepped
-REMEMBERED = 2_000  # deliveries that may come again: more than any broker keeps in flight
+REMEMBERED = 2_000  # deliveries that may be repeated: more than any broker keeps in flight
+STUCK_REPEATS = 15  # no working electrode repeats a value to the last digit so often
+COUNTED = (*Outcome, "rejected", "refused", "unstampable")
 
 
-class Taken(NamedTuple):
-    """The readings of one message; `traces` tell unstamped ones apart when they are delivered again."""
+class Decoded(NamedTuple):
+    """The readings of one message; `traces` identify unstamped ones when they are delivered again."""
 
     readings: list[Reading]
     traces: list[Trace]
     own_stamp: bool
 
 
-class Intake:
-    """Decides what enters; a stamp that a reading lacks is its arrival on the clock that never steps."""
+class Taken(NamedTuple):
+    """What windows accepted, what they did not, and what to hold until the wall time is known."""
 
-    def __init__(self, decoder: Decoder, admits: Callable[[str], bool]) -> None:
-        self.counts: Counter[str] = Counter()
+    accepted: list[Reading]
+    others: list[tuple[Outcome, Reading]]
+    traces: list[Trace]
+    held: list[Reading]
+
+
+class Heard:
+    """When each channel of each sensor last sent a reading, and how often it has repeated the value."""
+
+    def __init__(self) -> None:
+        self._channels: dict[str, dict[str, tuple[int, float, int]]] = {}  # when, value, repeats
+        self._last_at_ms: dict[str, int] = {}
+
+    def note(self, readings: Iterable[Reading], elapsed_ms: int, stamped: bool = True) -> None:
+        """Readings have arrived, at `elapsed_ms` since boot; `stamped` if their own time is known."""
+        for sensor, channel, at_ms, value in readings:
+            channels = self._channels.setdefault(sensor, {})
+            before = channels.get(channel)
+            repeats = before[2] + 1 if before and before[1] == value else 1
+            channels[channel] = elapsed_ms, value, repeats
+            if stamped:
+                self._last_at_ms[sensor] = at_ms
+
+    def sensors(self) -> list[str]:
+        """Every sensor that has sent a reading."""
+        return list(self._channels)
+
+    def describe(self, sensor: str, model: Model | None, silent_since_ms: int) -> dict[str, Any]:
+        """One sensor's part of the health record."""
+        channels = self._channels.get(sensor, {})
+        cadence_minutes = model.cadence_minutes if model else {}
+        expected = {*channels, *((*model.measured, model.auxiliary) if model else ())}
+        last_at_ms = self._last_at_ms.get(sensor)
+        return {
+            "model": model.id if model else None,
+            "last_reading": None if last_at_ms is None else format_time(last_at_ms),
+            "silent": sorted(
+                name
+                for name in expected
+                if name not in channels
+                or channels[name][0] < silent_since_ms - (cadence_minutes.get(name, 1) - 1) * MINUTE_MS
+            ),
+            "stuck": sorted(
+                name
+                for name, (_, _, repeats) in channels.items()
+                if repeats >= STUCK_REPEATS and name != (model.auxiliary if model else "temperature")
+            ),
+        }
+
+
+class Intake:
+    """Decides what enters, and owns the counts; a reading without a timestamp gets its arrival time."""
+
+    def __init__(self, decoder: Decoder, windows: Windows, models: Container[str], max_sensors: int) -> None:
+        """Sensors in `models` are always admitted, and `max_sensors` others."""
+        self.heard = Heard()
+        self._counts: Counter[str] = Counter()
         self._decoder = decoder
-        self._admits = admits
+        self._windows = windows
+        self._models = models
+        self._max_sensors = max_sensors
+        self._admitted: set[str] = set()
         self._traces: dict[Trace, None] = {}
         self._stamped_ms: dict[tuple[str, str], int] = {}
 
-    def take(self, message: Message, offset_ms: int) -> Taken:
-        """The readings of a message; `offset_ms` leads from its arrival to the time to stamp it with."""
+    @property
+    def counts(self) -> dict[str, int]:
+        """What happened to readings since the start; refused are messages of sensors beyond the limit."""
+        return {str(kind): self._counts[kind] for kind in COUNTED}
+
+    @property
+    def sensors(self) -> int:
+        """How many sensors have windows."""
+        return len(self._windows)
+
+    def restore(self, journal: Journal, boot: str, time: Timekeeper) -> tuple[int, list[Reading], int]:
+        """Rebuild open windows from the journal; returns how many readings, those held, and how many lost."""
+        for sensor, closed_until_ms in journal.closed_until().items():
+            closed = journal.last_closed(sensor, CLOSED_REMEMBERED)
+            self._windows.resume(sensor, closed_until_ms, closed)
+        restored = 0
+        for readings, traces in journal.rebuild():
+            self.remember(traces)
+            self._admitted.update(reading.sensor for reading in readings)
+            for reading in readings:
+                outcome = self._windows.add(reading, time.now_ms, False, time.elapsed_ms)
+                restored += outcome is Outcome.ACCEPTED
+        held, traces, lost = journal.held(boot)
+        self.remember(traces)
+        self.count("unstampable", lost)
+        return restored, held, lost
+
+    def take(self, message: Message, time: Timekeeper) -> Taken:
+        """Put the readings of a message in their windows, unless they need a wall time that is unknown."""
+        decoded = self.decode(message, time.offset_ms if time.wall_time_known else 0)
+        stamped = decoded.own_stamp or time.wall_time_known
+        self.heard.note(decoded.readings, time.elapsed_ms, stamped)
+        if stamped:
+            return self.feed(decoded.readings, time, decoded.traces)
+        return Taken([], [], decoded.traces, decoded.readings)
+
+    def feed(self, readings: Iterable[Reading], time: Timekeeper, traces: Iterable[Trace] = ()) -> Taken:
+        """Put readings in their windows."""
+        taken = Taken([], [], list(traces), [])
+        for reading in readings:
+            outcome = self._windows.add(reading, time.now_ms, time.trusted, time.elapsed_ms)
+            self._counts[outcome] += 1
+            if outcome is Outcome.ACCEPTED:
+                taken.accepted.append(reading)
+            else:
+                taken.others.append((outcome, reading))
+        return taken
+
+    def count(self, kind: str, readings: int) -> None:
+        """Count readings that reach no window."""
+        self._counts[kind] += readings
+
+    def decode(self, message: Message, offset_ms: int) -> Decoded:
+        """The readings of a message; one without a timestamp gets its arrival plus `offset_ms`."""
         try:
             readings = self._decoder.decode(message.topic, message.payload)
         except BadReading:
-            self.counts["rejected"] += 1
+            self.count("rejected", 1)
             raise
-        if not self._admits(readings[0].sensor):
-            self.counts["refused"] += 1
-            raise BadReading(
-                f"{message.topic}: too many sensors, {readings[0].sensor} is not admitted; see max_sensors"
-            )
+        sensor = readings[0].sensor
+        if not self._admits(sensor):
+            self.count("refused", 1)
+            raise BadReading(f"{message.topic}: too many sensors, {sensor} is not admitted; see max_sensors")
         if readings[0].at_ms != UNSTAMPED:
-            return Taken(readings, [], own_stamp=True)
+            return Decoded(readings, [], own_stamp=True)
         return self._stamp(message, readings, offset_ms)
 
     def remember(self, traces: list[Trace]) -> None:
-        """Note deliveries, here or before a restart, that may come again."""
+        """Note deliveries, of now or of before a restart, that may be repeated."""
         for trace in traces:
             self._traces[trace] = None
         while len(self._traces) > REMEMBERED:
             del self._traces[next(iter(self._traces))]
 
-    def _stamp(self, message: Message, readings: list[Reading], offset_ms: int) -> Taken:
-        """A redelivery of an unstamped reading would get another stamp, so it is known by its packet.
+    def _admits(self, sensor: str) -> bool:
+        if sensor in self._admitted or sensor in self._models:
+            return True
+        if len(self._admitted) >= self._max_sensors:
+            return False
+        self._admitted.add(sensor)
+        return True
 
-        A retained one comes anew with every connection, whenever it was said.
+    def _stamp(self, message: Message, readings: list[Reading], offset_ms: int) -> Decoded:
+        """A repeated delivery would get another stamp, so its packet and value identify it.
+
+        A retained message comes again with every connection, and its time is unknown.
         """
         traces = [(message.mid, reading.sensor, reading.channel, reading.value) for reading in readings]
         if message.retain or (message.dup and traces[0] in self._traces):
-            self.counts["duplicate"] += len(readings)
-            return Taken([], [], own_stamp=False)
+            self.count(Outcome.DUPLICATE, len(readings))
+            return Decoded([], [], own_stamp=False)
         stamped = [self._stamp_one(reading, message.arrived_ms + offset_ms) for reading in readings]
         if not message.qos:
-            return Taken(stamped, [], own_stamp=False)
+            return Decoded(stamped, [], own_stamp=False)
         self.remember(traces)
-        return Taken(stamped, traces, own_stamp=False)
+        return Decoded(stamped, traces, own_stamp=False)
 
     def _stamp_one(self, reading: Reading, at_ms: int) -> Reading:
         """A burst arrives within one millisecond; each reading of a channel still gets its own stamp."""

@@ -1,7 +1,7 @@
 """The agent's disk: readings before they are acknowledged, estimates until they are delivered.
 
-One SQLite file. Readings come in batches, one row each, because a row for each reading would wear out an
-SD card; a batch and the estimates it closed are one transaction.
+One SQLite file. Readings are stored in batches, one row per batch, because a row per reading would wear out
+an SD card. A batch and the estimates of the windows it closed are one transaction.
 """
 
 import sqlite3
@@ -15,7 +15,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable, JournalUnwritable
 from edge_agent.core.messages import LIMIT, Estimate, Reading, encode_estimate
-from edge_agent.strides import Strides, Window
+from edge_agent.open_batches import OpenBatches, Window
 
 FILE = "journal.db"
 SCHEMA = """
@@ -37,11 +37,10 @@ SYNCHRONOUS = {"power-loss": "FULL", "process-crash": "NORMAL"}
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 UNWRITABLE = ("SQLITE_CANTOPEN", "SQLITE_READONLY")
 UNAVAILABLE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_BUSY", "SQLITE_LOCKED")
-CACHE_KIB = (
-    64  # of SQLite's pages; the kernel caches the file, its default of 2 MB would be memory for nothing
-)
-WAL_PAGES = 250  # the log is folded into the file at 1 MB, so that a small disk does not fill with it
-TRIM_ROWS = 500  # deleted in one go, so that trimming never holds up the loop
+# Of SQLite's pages. The kernel caches the file, so the default of 2 MB would only cost memory.
+CACHE_KIB = 64
+WAL_PAGES = 250  # the log is merged into the file at 1 MB, so that it does not fill a small disk
+TRIM_ROWS = 500  # deleted at once, so that deleting never delays the loop
 
 
 class Outgoing(NamedTuple):
@@ -54,12 +53,11 @@ class Outgoing(NamedTuple):
 
 
 class Mean(NamedTuple):
-    """What an estimate says of one channel."""
+    """One channel in one estimate."""
 
     start_ms: int
     mean: float
     minutes: int
-    expected: int
 
 
 Trace = tuple[int, str, str, float]  # mid, sensor, channel, value: see intake
@@ -67,15 +65,15 @@ Trace = tuple[int, str, str, float]  # mid, sensor, channel, value: see intake
 
 @dataclass(slots=True)
 class Change:
-    """What becomes durable together: readings and what they closed, or what was delivered."""
+    """What becomes durable together: readings and the estimates they closed, deliveries, facts."""
 
     readings: list[Reading] = field(default_factory=list)
     traces: list[Trace] = field(default_factory=list)
     held: list[Reading] = field(default_factory=list)  # stamped with time since `boot`
     boot: str = ""
-    released: bool = False  # whether everything held before has got its real stamp in `readings`
+    released: bool = False  # whether `readings` has all held readings, stamped
     estimates: list[Estimate] = field(default_factory=list)
-    closed_until: dict[str, int] = field(default_factory=dict)  # where not simply the end of an estimate
+    closed_until: dict[str, int] = field(default_factory=dict)  # where it is not the end of an estimate
     delivered: list[int] = field(default_factory=list)
     facts: dict[str, str | int] = field(default_factory=dict)
 
@@ -96,13 +94,14 @@ class Journal:
     ) -> None:
         self.path = path
         self._window_ms = window_ms
-        self._strides = Strides()
+        self._open_batches = OpenBatches()
         with _trouble(path):
             self._db = sqlite3.connect(path, isolation_level=None, timeout=5.0)
             try:
                 self._prepare(durability, sensors)
             except sqlite3.Error:
-                self._db.close()  # a damaged file is about to be renamed
+                # The caller renames a damaged file.
+                self._db.close()
                 raise
 
     def _prepare(self, durability: str, sensors: Sequence[tuple[str, int, int]]) -> None:
@@ -115,7 +114,7 @@ class Journal:
         self._sensors = {
             name: (closed_ms, seq) for name, closed_ms, seq in self._db.execute("SELECT * FROM sensor")
         }
-        # Not below what `rebuild` begins with, although old batches may all have been trimmed away.
+        # Not below the first batch of `rebuild`, although all old batches may have been deleted.
         self._next_batch = self._one(f"SELECT max(({REBUILD_FROM}), ifnull(max(id), 0) + 1) FROM batch")  # noqa: S608
         self._next_estimate = self._one("SELECT ifnull(max(id), 0) + 1 FROM estimate")
         self.dropped = self._one("SELECT ifnull((SELECT value FROM fact WHERE name = 'dropped'), 0)")
@@ -132,11 +131,11 @@ class Journal:
             for id_, arrived_ms, blob in self._db.execute(query):
                 readings, traces = self._unpack(blob)
                 windows = {w for w in self._windows(readings) if w[1] >= closed.get(w[0], 0)}
-                self._strides.note(id_, arrived_ms, windows)
+                self._open_batches.update(id_, arrived_ms, windows)
                 yield readings, traces
 
     def held(self, boot: str) -> tuple[list[Reading], list[Trace], int]:
-        """Readings stamped with time since this boot; those of other boots are counted and let go."""
+        """Readings stamped with time since this boot; those of other boots are counted and deleted."""
         with self._transaction() as db:
             rows = [(of, *self._unpack(blob)) for of, blob in db.execute("SELECT boot, readings FROM held")]
             if any(of != boot for of, _, _ in rows):
@@ -147,6 +146,8 @@ class Journal:
 
     def commit(self, change: "Change", now_ms: int) -> list[Outgoing]:
         """Make all of a change durable at once; estimates get their sequence numbers here."""
+        if not change:
+            return []
         sensors, outgoing = self._numbered(change)
         closed = {(estimate.sensor, estimate.start_ms) for estimate in change.estimates}
         with self._transaction() as db:
@@ -170,27 +171,26 @@ class Journal:
             db.executemany("INSERT OR REPLACE INTO fact VALUES (?, ?)", change.facts.items())
         self._sensors |= sensors
         self._next_estimate += len(outgoing)
-        if change.readings:
-            self._strides.note(self._next_batch, now_ms, self._windows(change.readings) - closed)
-            self._next_batch += 1
-        self._strides.close(closed)
+        if change.readings or closed:
+            self._open_batches.update(self._next_batch, now_ms, self._windows(change.readings), closed)
+            self._next_batch += bool(change.readings)
         return outgoing
 
     def _insert(self, outgoing: list[Outgoing], closed: set[Window], now_ms: int) -> None:
         rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload) for each in outgoing)
         self._db.executemany("INSERT INTO estimate VALUES (?, ?, ?, ?, ?, 1)", rows)
-        rebuild_from = self._strides.first_open(beside=closed) or self._next_batch
+        rebuild_from = self._open_batches.first_open(without=closed) or self._next_batch
         self._db.execute("INSERT OR REPLACE INTO fact VALUES ('rebuild_from', ?)", (rebuild_from,))
 
     def waiting(self, after: int, most: int) -> list[Outgoing]:
-        """The oldest estimates that are not delivered, behind number `after`."""
+        """The oldest estimates that are not delivered, with numbers above `after`."""
         columns = "SELECT id, sensor, start_ms, payload FROM estimate"
         query = f"{columns} WHERE waiting = 1 AND id > ? ORDER BY id LIMIT ?"
         with _trouble(self.path):
             return [Outgoing(*row) for row in self._db.execute(query, (after, most))]
 
     def outbox(self) -> tuple[int, int | None]:
-        """How many estimates wait, and since when the oldest does."""
+        """How many estimates are queued, and when the oldest was made."""
         with _trouble(self.path):
             depth, oldest_ms = self._db.execute(
                 "SELECT count(*), min(closed_ms) FROM estimate WHERE waiting = 1"
@@ -198,21 +198,26 @@ class Journal:
         return depth, oldest_ms
 
     def history(self, sensor: str, last: int) -> list[bytes]:
-        """The payloads of a sensor's last estimates, in the order they were made: a start may be untrue."""
+        """The payloads of a sensor's last estimates, in the order they were made (not of their starts)."""
         query = "SELECT payload FROM estimate WHERE sensor = ? ORDER BY id DESC LIMIT ?"
         with _trouble(self.path):
             return [payload for (payload,) in self._db.execute(query, (sensor, last))][::-1]
 
     def means(self, sensor: str, channel: str, last: int) -> list[Mean]:
-        """A channel in a sensor's last estimates, in the order they were made, without what is damaged."""
+        """A channel in a sensor's last estimates, in the order they were made; damaged ones are left out."""
         newest = "SELECT id, start_ms, CAST(payload AS TEXT) AS said FROM estimate WHERE sensor = ?"
         query = f"""
-            SELECT start_ms, json_extract(said, ?), json_extract(said, ?), json_extract(said, ?)
+            SELECT start_ms, json_extract(said, ?), json_extract(said, ?)
             FROM ({newest} ORDER BY id DESC LIMIT ?) WHERE json_valid(said) ORDER BY id"""  # noqa: S608
-        paths = f"$.inputs.{channel}", f"$.minutes.{channel}", "$.minutes.expected"
+        paths = f"$.inputs.{channel}", f"$.minutes.{channel}"
         with _trouble(self.path):
             rows = self._db.execute(query, (*paths, sensor, last)).fetchall()
-        return [Mean(*row) for row in rows if _are_numbers(row)]
+        # A flipped bit can turn a stored number into any JSON value.
+        return [
+            Mean(start_ms, mean, minutes)
+            for start_ms, mean, minutes in rows
+            if type(mean) is float and abs(mean) < LIMIT and type(minutes) is int
+        ]
 
     def last_closed(self, sensor: str, last: int) -> list[int]:
         """The starts of a sensor's last closed windows, in the order they were closed."""
@@ -221,13 +226,13 @@ class Journal:
             return [start_ms for (start_ms,) in self._db.execute(query, (sensor, last))][::-1]
 
     def newest(self) -> list[Outgoing]:
-        """The estimate of each sensor that was made last."""
+        """The last estimate of each sensor."""
         query = "SELECT max(id), sensor, start_ms, payload FROM estimate GROUP BY sensor"
         with _trouble(self.path):
             return [Outgoing(*row) for row in self._db.execute(query)]
 
     def size_bytes(self) -> int:
-        """What the journal's content takes on disk, without pages that are free again."""
+        """The size of the journal's content on disk, without free pages."""
         with _trouble(self.path):
             used = self._one(
                 "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count"
@@ -235,7 +240,7 @@ class Journal:
             return used * self._one("PRAGMA page_size")
 
     def forget(self, keep_after_ms: int) -> None:
-        """Let go of what is too old, but never of what is open or waits."""
+        """Delete what is too old, but no reading of an open window and no queued estimate."""
         with self._transaction() as db:
             db.execute(
                 "DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, self._first_open())
@@ -243,9 +248,9 @@ class Journal:
             db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
 
     def shrink(self, max_bytes: int) -> int:
-        """Let go of what is too much; returns how many waiting estimates were dropped.
+        """Delete until the size fits; returns how many queued estimates were dropped.
 
-        Readings of closed windows go first, then delivered estimates, and only then undelivered ones.
+        Readings of closed windows go first, then delivered estimates, then queued ones.
         """
         for table, condition in (("batch", f"id < {self._first_open()}"), ("estimate", "waiting = 0")):
             while self.size_bytes() > max_bytes and self._delete_oldest(table, condition):
@@ -259,14 +264,14 @@ class Journal:
         return dropped
 
     def _first_open(self) -> int:
-        return self._strides.first_open() or self._next_batch
+        return self._open_batches.first_open() or self._next_batch
 
     def close(self) -> None:
-        """Fold the write-ahead log into the file and let go of it."""
+        """Merge the write-ahead log into the file and close it."""
         self._db.close()
 
     def _numbered(self, change: Change) -> tuple[dict[str, tuple[int, int]], list[Outgoing]]:
-        """Sequence numbers for estimates; the states they lead to are taken on only after the commit."""
+        """The new states of sensors and their numbered estimates; they become valid with the commit."""
         sensors: dict[str, tuple[int, int]] = {}
         outgoing = []
         for id_, estimate in enumerate(change.estimates, self._next_estimate):
@@ -289,12 +294,12 @@ class Journal:
             return db.execute(f"DELETE FROM {table} WHERE id IN ({oldest})").rowcount  # noqa: S608
 
     def _drop_waiting(self) -> int:
-        """From the sensor that has most, so that one flood does not push out what all others have to say."""
+        """From the sensor that has most, so that one flood does not push out the estimates of others."""
         counts = "SELECT sensor FROM estimate WHERE waiting = 1 GROUP BY sensor ORDER BY count(*) DESC"
         return self._delete_oldest("estimate", f"waiting = 1 AND sensor = ({counts} LIMIT 1)")
 
     def _unpack(self, blob: bytes) -> tuple[list[Reading], list[Trace]]:
-        """SQLite notices damage to its own pages, not to what is inside a row."""
+        """SQLite detects damage to its own pages, not inside a row."""
         try:
             readings, traces = msgpack.unpackb(blob)
             return [Reading(*each) for each in readings], [tuple(each) for each in traces]
@@ -317,14 +322,9 @@ class Journal:
                 raise
 
 
-def _are_numbers(row: tuple[object, ...]) -> bool:
-    """A bit that fell over in a payload may have made anything of one."""
-    return all(isinstance(each, int | float) and abs(each) < LIMIT for each in row)
-
-
 @contextmanager
 def _trouble(path: Path) -> Iterator[None]:
-    """SQLite's failures in our words: a damaged file, or a disk that does not take it."""
+    """Translate SQLite's errors: a damaged file, a file of another user, or a disk that refuses writes."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -332,14 +332,14 @@ def _trouble(path: Path) -> Iterator[None]:
         if name.startswith(DAMAGED):
             raise JournalCorrupt(f"{path}: {error}") from error
         if name.startswith(UNWRITABLE):
-            raise JournalUnwritable(f"{path}: {error}; is this another user's? Try sudo") from error
+            raise JournalUnwritable(f"{path}: {error}; does it belong to another user? Try sudo") from error
         if name.startswith(UNAVAILABLE):
             raise JournalUnavailable(f"{path}: {error}; is the disk full or read-only?") from error
         raise
 
 
 def salvage(damaged: Path) -> list[tuple[str, int, int]]:
-    """The sensors of a damaged journal where they can still be read, so that consumers see no number fall."""
+    """The sensors of a damaged journal, if they can be read, so that sequence numbers never go back."""
     try:
         with closing(sqlite3.connect(damaged)) as db:
             return db.execute("SELECT name, closed_until_ms, seq FROM sensor").fetchall()
@@ -348,12 +348,12 @@ def salvage(damaged: Path) -> list[tuple[str, int, int]]:
 
 
 def newest_health(directory: Path) -> str:
-    """The health record that an agent has noted, running or not."""
+    """The last health record of an agent, running or not."""
     path = directory / FILE
     if not path.is_file():
         raise JournalUnavailable(f"{path}: no such file; expected the journal of an agent that has run")
     with _trouble(path), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         row = db.execute("SELECT value FROM fact WHERE name = 'health'").fetchone()
     if row is None:
-        raise JournalUnavailable(f"{path}: no health yet; ask again in a minute")
+        raise JournalUnavailable(f"{path}: no health record yet; try again in a minute")
     return str(row[0])

@@ -1,4 +1,4 @@
-"""Log events: JSON lines under systemd, readable lines on a terminal; repeated ones at a limited rate."""
+"""Log events: JSON lines under systemd, readable lines on a terminal, repeated events at a limited rate."""
 
 import logging
 import sys
@@ -34,7 +34,7 @@ def logger() -> Any:
 
 
 def window_fields(estimate: Estimate) -> dict[str, Any]:
-    """A closed window on one line."""
+    """The fields of a closed window's event."""
     minutes = [count for name, count in estimate.minutes.items() if name != "expected"]
     return {
         "sensor": estimate.sensor,
@@ -47,7 +47,7 @@ def window_fields(estimate: Estimate) -> dict[str, Any]:
 
 
 class Limited:
-    """Lets an event through once in a while, telling how many like it came since."""
+    """Logs a repeated event at a limited rate, with the number of events since the last one."""
 
     def __init__(self, every_ms: int = EVERY_MS) -> None:
         self._every_ms = every_ms
@@ -55,7 +55,7 @@ class Limited:
         self._since: dict[str, int] = {}
 
     def warning(self, elapsed_ms: int, event: str, **fields: Any) -> None:
-        """Log a warning, unless the same event was logged a moment ago."""
+        """Log a warning, unless the same event was logged less than `every_ms` ago."""
         self._since[event] = self._since.get(event, 0) + 1
         if elapsed_ms - self._last_ms.get(event, -self._every_ms) >= self._every_ms:
             self._last_ms[event] = elapsed_ms

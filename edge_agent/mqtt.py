@@ -1,6 +1,7 @@
-"""Connections to brokers: the only paho import, and the only queue between its threads and our loop."""
+"""Connections to brokers: the only import of paho, and the only queue between its threads and the loop."""
 
 import random
+import re
 import ssl
 import sys
 import threading
@@ -8,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from paho.mqtt.client import Client, ConnectFlags, MQTTMessage, MQTTv5, MQTTv311
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
@@ -18,14 +19,14 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from edge_agent.core.errors import BrokerUnavailable
 
-SESSION_EXPIRY_S = 30 * 86_400  # how long a broker of MQTT 5 keeps what an absent van has not read
+SESSION_EXPIRY_S = 30 * 86_400  # how long a broker of MQTT 5 queues messages for an absent agent
 CROWDED_PAUSE_S = 0.005
 LEAVE_S = 1.0
-LULL_S, LULLS = 0.005, 10  # a batch ends when nothing came for so long, or after so many such whiles
+LULL_S, LULLS = 0.005, 10  # a burst ends after a pause of LULL_S, or after LULLS times as long
 
 
 class Message(NamedTuple):
-    """One publication as it came, with what it takes to acknowledge it."""
+    """One publication as it arrived, with what is needed to acknowledge it."""
 
     topic: str
     payload: bytes
@@ -33,25 +34,25 @@ class Message(NamedTuple):
     mid: int
     dup: bool
     epoch: int
-    arrived_ms: int  # on the clock that never steps
-    retain: bool = False  # said before we subscribed, nobody knows when
+    arrived_ms: int  # since boot
+    retain: bool = False  # published before we subscribed, at an unknown time
 
 
 class Connected(NamedTuple):
-    """The broker let us in; `resumed` says whether it had kept our session."""
+    """The broker accepted the connection; `resumed` says whether it had kept our session."""
 
     resumed: bool
 
 
 class Disconnected(NamedTuple):
-    """The broker is away, or did not let us in."""
+    """There is no connection: it was lost, the broker refused it, or the broker is unreachable."""
 
+    event: Literal["broker.lost", "broker.refused", "broker.unreachable"]
     reason: str
-    refused: bool
 
 
 class Woken(NamedTuple):
-    """Nothing came; somebody wants the loop to look around."""
+    """Nothing arrived; a signal handler wakes the loop."""
 
 
 class Published(NamedTuple):
@@ -66,7 +67,7 @@ Event = Message | Connected | Disconnected | Published | Woken
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a broker is and how to be let in."""
+    """The address of a broker and what it needs to accept a connection."""
 
     host: str
     port: int
@@ -80,10 +81,10 @@ class Address:
 
 
 class Inbox:
-    """The one queue: every connection's events, in order, bounded by making the network wait.
+    """The one queue: the events of every connection, in order; when it is full the network waits.
 
-    The loop holds `turn` while it works, and messages wait for it: two Python threads that run at once
-    fight over the interpreter, which costs a third more CPU than taking turns and makes neither faster.
+    The loop holds `turn` while it works, and messages wait for it. Two Python threads that run at the same
+    time compete for the interpreter: that costs a third more CPU than taking turns, and neither is faster.
     """
 
     def __init__(self, max_pending: int = 1_000) -> None:
@@ -102,9 +103,9 @@ class Inbox:
         self._queue.put((None, Woken()))
 
     def put(self, connection: "Connection", event: Event) -> None:
-        """Called on a network thread; waiting here stops its reading, so that the broker holds the rest.
+        """Called on a network thread; while it waits here it reads nothing, and the broker queues the rest.
 
-        Only messages wait: paho tells of its own publications under a lock that publishing needs.
+        Only messages wait: paho calls on_publish under a lock that publishing needs.
         """
         if isinstance(event, Message) and not self._closed:
             while self.crowded and not self._closed:
@@ -115,23 +116,26 @@ class Inbox:
             self._queue.put((connection, event))
 
     def close(self) -> None:
-        """Nobody will receive any more, so nobody may wait to put something in."""
+        """Nothing will be received any more, so that `put` must not wait."""
         self._closed = True
 
     def receive(self, timeout_s: float, most: int) -> list[tuple["Connection | None", Event]]:
-        """What has come, at most so many, after waiting up to timeout_s for the first of it."""
+        """The events that have arrived, up to `most`, after waiting up to `timeout_s` for the first."""
         events: list[tuple[Connection | None, Event]] = []
         try:
             events.append(self._queue.get(timeout=max(timeout_s, 0.0)))
-            self._linger(most)
+            self._wait_for_lull(most)
             while len(events) < most:
                 events.append(self._queue.get_nowait())
         except Empty:
             pass
         return events
 
-    def _linger(self, most: int) -> None:
-        """Let the network speak its fill: a broker that falls silent mostly waits to be acknowledged."""
+    def _wait_for_lull(self, most: int) -> None:
+        """Wait for the burst to end.
+
+        A broker that pauses has usually reached its in-flight limit and needs our acknowledgements.
+        """
         for _ in range(LULLS):
             before = self._queue.qsize()
             time.sleep(LULL_S)
@@ -140,7 +144,7 @@ class Inbox:
 
 
 class Connection:
-    """One session with one broker, kept up for ever; paho reconnects, we subscribe again each time."""
+    """One session with one broker, for ever; paho reconnects, and we subscribe again each time."""
 
     def __init__(
         self, address: Address, will: tuple[str, bytes] | None, inbox: Inbox, elapsed_ms: Callable[[], int]
@@ -164,7 +168,7 @@ class Connection:
         return f"{self.address.host}:{self.address.port}"
 
     def start(self, filters: Iterable[str]) -> None:
-        """Begin to connect, whether or not the broker is there."""
+        """Start to connect; paho retries until the broker answers."""
         self._filters = [(each, 1) for each in filters]
         self._client.username_pw_set(self.address.username, self.address.password)
         self._client.connect_async(
@@ -173,9 +177,9 @@ class Connection:
         self._client.loop_start()
 
     def ack(self, messages: Iterable[Message]) -> None:
-        """Tell the broker that these are safe; what came on an earlier connection comes again by itself.
+        """Acknowledge messages of this connection; the broker sends those of an earlier one again.
 
-        Not between two connections: paho would send it ahead of its CONNECT, and be thrown out for it.
+        Not between two connections: paho would send it before its CONNECT, and the broker would disconnect.
         """
         for message in messages:
             if message.qos and message.epoch == self.epoch and self.connected:
@@ -186,7 +190,7 @@ class Connection:
         return self._client.publish(topic, payload, qos, retain).mid
 
     def stop(self) -> None:
-        """Leave politely; paho's thread is given a moment to send what it holds."""
+        """Disconnect; paho's thread gets LEAVE_S to send what it has."""
         self._inbox.close()
         _leave(self._client)
 
@@ -194,7 +198,7 @@ class Connection:
         self, client: Client, _data: Any, flags: ConnectFlags, code: ReasonCode, _properties: Any
     ) -> None:
         if code.is_failure:
-            self._inbox.put(self, Disconnected(str(code), refused=True))
+            self._inbox.put(self, Disconnected("broker.refused", _plain(str(code))))
             return
         self.epoch += 1
         self.connected = True
@@ -203,21 +207,22 @@ class Connection:
         self._inbox.put(self, Connected(flags.session_present))
 
     def _on_connect_fail(self, _client: Client, _data: Any) -> None:
-        """Called while paho handles the failure, which it does not pass on: no route, a bad certificate, …"""
-        self._inbox.put(self, Disconnected(str(sys.exception() or "no answer"), refused=False))
+        """paho does not pass the exception, but it handles it now: no route, a bad certificate, …"""
+        self._inbox.put(self, Disconnected("broker.unreachable", _failure()))
 
     def _on_disconnect(
         self, _client: Client, _data: Any, _flags: Any, code: ReasonCode, _properties: Any
     ) -> None:
         if self.connected:
             self.connected = False
-            self._inbox.put(self, Disconnected(str(code), refused=False))
+            self._inbox.put(self, Disconnected("broker.lost", _plain(str(code))))
 
     def _on_message(self, _client: Client, _data: Any, message: MQTTMessage) -> None:
         try:
             topic = message.topic
         except UnicodeDecodeError:
-            topic = ""  # a hostile topic; refused like any other that fits no template
+            # Rejected like any other topic that fits no template.
+            topic = ""
         self._inbox.put(
             self,
             Message(
@@ -233,12 +238,12 @@ class Connection:
         )
 
     def _on_publish(self, _client: Client, _data: Any, mid: int, code: ReasonCode, _properties: Any) -> None:
-        self._inbox.put(self, Published(mid, str(code) if code.is_failure else ""))
+        self._inbox.put(self, Published(mid, _plain(str(code)) if code.is_failure else ""))
 
 
 def retained(address: Address, topic: str, timeout_s: float) -> bytes:
-    """What is retained at a topic, read in a passing session that leaves nothing at the broker."""
-    told: SimpleQueue[bytes | str] = SimpleQueue()
+    """The retained message of a topic, read in a session that leaves nothing at the broker."""
+    answers: SimpleQueue[bytes | str] = SimpleQueue()
     client = Client(CallbackAPIVersion.VERSION2, protocol=_protocol(address))
     if address.tls:
         client.tls_set_context(address.tls)
@@ -248,28 +253,45 @@ def retained(address: Address, topic: str, timeout_s: float) -> bytes:
         _client: Client, _data: Any, _flags: ConnectFlags, code: ReasonCode, _properties: Any
     ) -> None:
         if code.is_failure:
-            told.put(f"{code}, see username and password_file")
+            answers.put(f"{_plain(str(code))}; see username and password_file")
         else:
             client.subscribe(topic, 1)
 
     client.on_connect = welcome
-    client.on_connect_fail = lambda *_: told.put(str(sys.exception() or "no answer"))
-    client.on_message = lambda _c, _d, message: told.put(bytes(message.payload))
+    client.on_connect_fail = lambda *_: answers.put(_failure())
+    client.on_message = lambda _c, _d, message: answers.put(bytes(message.payload))
     client.connect_async(address.host, address.port)
     client.loop_start()
     try:
-        answer = told.get(timeout=timeout_s)
+        answer = answers.get(timeout=timeout_s)
     except Empty:
-        answer = f"nothing is retained at {topic}"
+        answer = f"no agent has published health on this broker ({topic})"
     finally:
         _leave(client)
     if isinstance(answer, str):
-        raise BrokerUnavailable(f"{address.host}:{address.port}: {answer}; expected an agent's word there")
+        raise BrokerUnavailable(f"{address.host}:{address.port}: {answer}")
     return answer
 
 
+def _failure() -> str:
+    """The reason of the exception that is being handled, in plain words.
+
+    >>> try: raise ConnectionRefusedError(111, "Connection refused")
+    ... except OSError: _failure()
+    'connection refused'
+    """
+    error = sys.exception()
+    return _plain(getattr(error, "strerror", None) or str(error or "no answer"))
+
+
+def _plain(reason: str) -> str:
+    """A reason without OpenSSL's codes, and without a capital."""
+    reason = re.sub(r"^\[SSL[^]]*\] | \(_ssl\.c:\d+\)$", "", reason)
+    return reason[:1].lower() + reason[1:]
+
+
 def _leave(client: Client) -> None:
-    """Disconnect; paho waits for its thread, which may be in a handshake or ask a DNS that is away."""
+    """Disconnect; do not wait long for paho's thread, which may be in a handshake or a DNS query."""
     client.disconnect()
     leaving = threading.Thread(target=client.loop_stop, daemon=True)
     leaving.start()
@@ -296,7 +318,7 @@ def _client(address: Address) -> Client:
 
 
 def _session(address: Address) -> dict[str, Any]:
-    """What MQTT 5 needs to keep a session as 3.1.1 does; and there the broker can bound packets for us."""
+    """What MQTT 5 needs to keep a session as 3.1.1 does; it can also limit the size of packets."""
     if address.version != "5":
         return {}
     properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]

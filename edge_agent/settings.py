@@ -1,4 +1,4 @@
-"""Settings from one TOML file and EDGE_AGENT_… variables; the only reader of either."""
+"""Settings from one TOML file and EDGE_AGENT_… variables; no other module reads either."""
 
 import os
 import socket
@@ -67,13 +67,13 @@ AgentTopic = Annotated[str, AfterValidator(_agent_topic)]
 
 
 class Section(BaseModel):
-    """A table of the file; a misspelt key is an error, not a silence."""
+    """A table of the file; an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Broker(Section):
-    """One MQTT broker and how to be let in."""
+    """One MQTT broker and its credentials."""
 
     host: Host = "127.0.0.1"
     port: int = Field(1883, ge=1, le=65_535)
@@ -98,12 +98,12 @@ class Broker(Section):
         return self
 
     def session(self, agent: str) -> tuple[str, int, str]:
-        """Host, port and client id; a broker throws one of two connections out that agree on all three."""
+        """Host, port and client id; of two connections with the same three a broker closes one."""
         return self.host, self.port, self.client_id or f"edge-agent-{agent}"
 
 
 class Topics(Section):
-    """Templates of the topics; {sensor}, {channel} and {agent} stand for whole words."""
+    """Templates of the topics; {sensor}, {channel} and {agent} stand for one level each."""
 
     readings: tuple[str, ...] = Field(TEMPLATES, min_length=1, max_length=16)
     channels: tuple[Name, ...] = Field(CHANNELS, min_length=2, max_length=16)
@@ -119,7 +119,7 @@ class Topics(Section):
         decoder = Decoder(self.readings, self.channels)
         for name in ("estimate", "model", "status", "health", "request", "response"):
             if decoder.takes(getattr(self, name).format(sensor="s", agent="a")):
-                raise ValueError(f"expected {name} to be no topic of readings: the agent would feed itself")
+                raise ValueError(f"expected {name} to match no topic of readings, or the agent reads itself")
         return self
 
 
@@ -135,7 +135,7 @@ class Windows(Section):
 
 
 class Journal(Section):
-    """What is kept on disk, for how long, and how safely."""
+    """What is kept on disk, for how long, and how durably."""
 
     durability: Literal["power-loss", "process-crash"] = "power-loss"
     commit_ms: Count = 1_000
@@ -145,7 +145,7 @@ class Journal(Section):
 
 
 class Limits(Section):
-    """What the network can make the agent hold."""
+    """Limits on what the network can make the agent store."""
 
     max_sensors: Count = 256
     max_payload_bytes: Count = 8_192
@@ -153,21 +153,21 @@ class Limits(Section):
 
 
 class Health(Section):
-    """How often the agent tells how it is, and what it calls silence."""
+    """How often the agent publishes health, and when a channel counts as silent."""
 
     interval_s: Positive = 60
     silent_s: Positive = 300
 
 
 class Log(Section):
-    """Where words go: JSON under systemd, pretty on a terminal, or as said."""
+    """The level and format of log events; `auto` is JSON under systemd and pretty on a terminal."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["auto", "json", "pretty"] = "auto"
 
 
 class Settings(BaseSettings):
-    """Everything an operator can set; deploy/edge-agent.toml shows it all."""
+    """Everything an operator can set; deploy/edge-agent.toml shows all of it."""
 
     model_config = SettingsConfigDict(
         env_prefix="EDGE_AGENT_",
@@ -207,12 +207,12 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Variables win over the file, which comes in as arguments."""
+        """Variables override the file, whose values are passed as arguments."""
         return env_settings, init_settings
 
 
 def load(file: Path | None = None) -> Settings:
-    """The settings of a file (or the installed one, or none) with the environment's overrides."""
+    """The settings of a file (or of the installed one, or the defaults), overridden by the environment."""
     file = file or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
     source = str(file) if file else "settings"
     try:
@@ -224,7 +224,7 @@ def load(file: Path | None = None) -> Settings:
 
 
 def secret(file: Path) -> str:
-    """The first line of a secret file; a bare name is one of systemd's credentials."""
+    """The first line of a secret file; a relative name is a systemd credential."""
     directory = os.environ.get("CREDENTIALS_DIRECTORY")
     path = Path(directory) / file if directory and not file.is_absolute() else file
     try:
@@ -248,7 +248,7 @@ def _table(file: Path) -> dict[str, Any]:
 
 
 def _first(error: ValidationError) -> str:
-    """One line for the first thing that is wrong: the key, what was expected, what was found."""
+    """One line for the first error: the key, what was expected, what was found."""
     details = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in details["loc"]) or "settings"
     if details["type"] == "extra_forbidden":
@@ -260,7 +260,7 @@ def _first(error: ValidationError) -> str:
 
 
 def _variable(error: ValidationError) -> str | None:
-    """The variable that the first wrong setting came from, if it was one."""
+    """The variable that set the first wrong setting, if it was a variable."""
     place = error.errors(include_url=False)[0]["loc"]
     names = ("EDGE_AGENT_" + "__".join(str(part) for part in place[:end]) for end in range(len(place), 0, -1))
     known = {name.upper(): name for name in os.environ}

@@ -1,4 +1,4 @@
-"""Words to systemd: ready, still alive, stopping; silence where there is no systemd."""
+"""Notifications to systemd: ready, alive, stopping; nothing is sent without systemd."""
 
 import os
 import re
@@ -14,19 +14,20 @@ class Notifier:
         self.watchdog_s = int(os.environ.get("WATCHDOG_USEC", "0")) / 1e6
 
     def ready(self, status: str) -> None:
-        """The agent works now."""
+        """The agent has started."""
         self._send(f"READY=1\nSTATUS={status}")
 
     def alive(self, status: str) -> None:
-        """The loop has made progress; without this systemd restarts us."""
+        """The loop runs; without this notification systemd restarts the agent."""
         self._send(f"WATCHDOG=1\nSTATUS={status}")
 
     def stopping(self) -> None:
-        """The agent was asked to stop and is doing so."""
+        """The agent is stopping."""
         self._send("STOPPING=1")
 
     def _send(self, text: str) -> None:
         if not self._address:
             return
+        # systemd refuses datagrams while it re-executes itself; the agent continues.
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
-            end.sendto(text.encode(), self._address)  # refused while systemd re-executes: no reason to die
+            end.sendto(text.encode(), self._address)

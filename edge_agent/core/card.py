@@ -1,4 +1,4 @@
-"""A model for people and dashboards: what it is, where it holds, and its weights over temperature."""
+"""A model for people and dashboards: its identity, its training range, its weights over temperature."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
-"""The tree of deliberate failures; anything else that is raised is a bug."""
+"""The errors that we raise on purpose; any other exception is a bug."""
 
 
 class RespireError(Exception):
-    """A failure we foresaw; its text says where, what was expected and what to do."""
+    """An expected failure; its text says where, what was expected and what to do."""
 
 
 class BadReading(RespireError):
@@ -26,16 +26,16 @@ class BadRecording(RespireError):
 
 
 class JournalUnavailable(RespireError):
-    """The disk does not take what it is given; nothing is acknowledged until it does."""
+    """The disk refuses writes; nothing is acknowledged until it accepts them."""
 
 
 class JournalUnwritable(JournalUnavailable):
-    """The journal's place cannot be written at all; that is a matter of settings, not of time."""
+    """The journal can never be written here: the settings are wrong, and waiting does not help."""
 
 
 class JournalCorrupt(RespireError):
-    """The journal's file is damaged; it is set aside and a new one begun."""
+    """The journal's file is damaged; it is set aside and replaced."""
 
 
 class BrokerUnavailable(RespireError):
-    """A broker that does not answer a single question; the agent itself never gives up on one."""
+    """A broker did not answer `status --broker`; the agent itself retries for ever."""

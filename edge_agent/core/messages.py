@@ -15,20 +15,21 @@ CHANNELS = ("op1", "op2", "temperature")
 TEMPLATES = ("sensors/{sensor}/{channel}", "sensors/{sensor}")
 TIMESTAMP, SENSOR = "timestamp", "sensor"  # columns of a recording, beside its channels
 
-LIMIT = 1e15  # beyond any electrode or thermometer, and sums of such values stay finite
+LIMIT = 1e15  # larger than any real value, and sums of such values stay finite
 LAST_MS = 4_102_444_800_000  # the year 2100
-UNSTAMPED = -1  # the at_ms of readings that brought none, for callers who stamp them later
-EPOCH_SECONDS_BELOW = 1e11  # as seconds that is the year 5138, as milliseconds 1973: no stamp is both
+UNSTAMPED = -1  # the at_ms of readings without a timestamp, for callers that stamp them later
+EPOCH_SECONDS_BELOW = 1e11  # as seconds the year 5138, as milliseconds 1973: no timestamp is both
 MAX_TOPICS_REMEMBERED = 4_096
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
-_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # json.loads spends twice its time around it
+# json.loads takes three times as long.
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _MSGPACK_MAPS = frozenset((*range(0x80, 0x90), 0xDE, 0xDF))
 
 
 class Reading(NamedTuple):
-    """One value of one channel of one sensor; a tuple because there are thousands a second."""
+    """One value of one channel of one sensor; a tuple, because thousands arrive per second."""
 
     sensor: str
     channel: str
@@ -38,7 +39,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The calibrated gas over one window, with all it takes to judge it."""
+    """The calibrated gas over one window, with everything needed to judge it."""
 
     sensor: str
     start_ms: int
@@ -62,7 +63,7 @@ class Estimate:
 
 
 class Decoder:
-    """Turns any topic and any bytes into readings, or raises BadReading; nothing else.
+    """Turns any topic and any bytes into readings, or raises BadReading and no other error.
 
     >>> decoder = Decoder()
     >>> decoder.decode("sensors/5A2D/op1", b"231.4", arrived_ms=1706782530000)
@@ -83,14 +84,14 @@ class Decoder:
         self._sources: dict[str, tuple[str, str | None]] = {}
 
     def takes(self, topic: str) -> bool:
-        """Whether a topic is one of readings."""
+        """Whether a topic matches a template of readings."""
         try:
             return bool(self._source(topic))
         except BadReading:
             return False
 
     def decode(self, topic: str, payload: bytes, arrived_ms: int = UNSTAMPED) -> list[Reading]:
-        """The readings in one message; without a stamp they take their arrival time."""
+        """The readings of one message; without a timestamp they get `arrived_ms`."""
         sensor, channel = self._sources.get(topic) or self._source(topic)
         if len(payload) > self.max_bytes:
             raise BadReading(f"{topic}: expected at most {self.max_bytes} bytes, got {len(payload)}")
@@ -118,7 +119,7 @@ class Decoder:
         return readings
 
     def _source(self, topic: str) -> tuple[str, str | None]:
-        """Whose topic this is; remembered, because the same few come again and again."""
+        """The sensor and channel of a topic; cached, because the same few topics repeat."""
         for pattern in self._patterns:
             if match := pattern.fullmatch(topic):
                 break
@@ -166,7 +167,8 @@ def _parse(topic: str, payload: bytes) -> Any:
             return _parse_json(payload.decode())
         if payload and payload[0] in _MSGPACK_MAPS:
             return msgpack.unpackb(payload, max_map_len=64, max_array_len=64)
-        if b"_" in payload:  # float() would take 1_000
+        # float() accepts 1_000.
+        if b"_" in payload:
             raise ValueError("not a number")
         return float(payload)
     except (ValueError, TypeError, OverflowError, RecursionError, StopIteration, msgpack.UnpackException):
@@ -218,7 +220,7 @@ def parse_time(at: Any) -> int:
 
 
 def format_time(at_ms: int) -> str:
-    """ISO 8601 in UTC, with milliseconds only where there are some.
+    """ISO 8601 in UTC, with milliseconds only if they are not zero.
 
     >>> format_time(1706782500000)
     '2024-02-01T10:15:00Z'
@@ -228,7 +230,7 @@ def format_time(at_ms: int) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value for an error text: short, and never deeper than one level."""
+    """A value for an error text, shortened."""
     if isinstance(value, list | dict):
         return f"a {type(value).__name__}"
     text = repr(value[:41] if isinstance(value, str | bytes) else value)
@@ -236,12 +238,12 @@ def _shown(value: Any) -> str:
 
 
 def encode_estimate(estimate: Estimate) -> bytes:
-    """An estimate as JSON that describes itself; numbers to nine decimals."""
+    """An estimate as JSON; numbers have nine decimals."""
     return json.dumps(estimate_record(estimate), separators=(",", ":"), allow_nan=False).encode()
 
 
 def estimate_record(estimate: Estimate) -> dict[str, Any]:
-    """An estimate as the map that goes on the wire."""
+    """An estimate as the map of the wire contract."""
     return {
         "v": 1,
         "sensor": estimate.sensor,
@@ -271,7 +273,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def decode_estimate(payload: bytes) -> Estimate:
-    """An estimate as it was encoded; unknown keys are ignored, so that newer agents can add some."""
+    """The estimate of a payload; unknown keys are ignored, so that newer agents can add some."""
     try:
         record = json.loads(payload)
         if record["v"] != 1:

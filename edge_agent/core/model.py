@@ -106,7 +106,7 @@ class Model:
         array.flags.writeable = False
         object.__setattr__(self, name, array)
 
-    @property
+    @cached_property
     def measured(self) -> tuple[str, ...]:
         """The channels that a sensor sends."""
         return tuple(name for name in self.channels if name not in self.warming)
@@ -138,7 +138,12 @@ class Model:
 
     def predict(self, inputs: Any, auxiliary: Any) -> Array:
         """The estimates for raw channels (n, d) at temperatures (n,)."""
-        return weighted_sum(self.weights(auxiliary), inputs)
+        return self.explain(inputs, auxiliary)[0]
+
+    def explain(self, inputs: Any, auxiliary: Any) -> tuple[Array, Array]:
+        """The estimates (n,) and the raw weights (n, d + 1) that give them."""
+        weights = self.weights(auxiliary)
+        return weighted_sum(weights, inputs), weights
 
     def departures(self, inputs: Mapping[str, float]) -> dict[str, float]:
         """How far each input lies outside the training range, in widths of that range; 0 inside.

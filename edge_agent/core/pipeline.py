@@ -1,6 +1,7 @@
-"""The pure steps composed: reading -> window -> model -> quality -> estimate."""
+"""The pure steps in order: window -> warming -> model -> quality -> estimate."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from math import isfinite
@@ -8,46 +9,48 @@ from math import isfinite
 import numpy as np
 
 from edge_agent.core.messages import Estimate, Reading
-from edge_agent.core.model import Model, weighted_sum
+from edge_agent.core.model import Model
 from edge_agent.core.quality import Flag, assess, is_covered
-from edge_agent.core.warming import Past, Recall, nothing
+from edge_agent.core.warming import TEMPERATURE, Past
 from edge_agent.core.windows import COVERAGE, Outcome, Window, Windows, expected_minutes
 
 
 class Pipeline:
-    """Windows and the models of their sensors; the agent and replay run this very same one."""
+    """Windows and the models of their sensors; the agent and `replay` run the same code."""
 
     def __init__(
         self,
         windows: Windows,
-        models: dict[str, Model] | None = None,
+        models: Mapping[str, Model] | None = None,
         agent: str = "",
         coverage: float = COVERAGE,
-        recall: Recall = nothing,
     ) -> None:
-        self.windows = windows
-        self.models = models if models is not None else {}
-        self.agent = agent
-        self.coverage = coverage
-        self._past = Past(windows.length_ms, recall)
+        """`models` by sensor; it may change between two windows."""
+        self._windows = windows
+        self._models = models if models is not None else {}
+        self._agent = agent
+        self._coverage = coverage
+        self._past = Past(windows.length_ms)
 
-    def add(
-        self, reading: Reading, now_ms: int, synchronised: bool = True, steady_ms: int | None = None
-    ) -> Outcome:
-        """Feed one reading to its window."""
-        return self.windows.add(reading, now_ms, synchronised, steady_ms)
+    def prime(self, sensor: str, temperatures: Iterable[tuple[int, float]]) -> None:
+        """Continue after a restart: (start_ms, temperature) of the windows before it, oldest first."""
+        for start_ms, temperature in temperatures:
+            self._past.note(sensor, start_ms, temperature)
 
     def close(
         self, now_ms: int | None = None, synchronised: bool = True, steady_ms: int | None = None
     ) -> list[Estimate]:
-        """The estimates of the windows that are due, without sequence numbers."""
-        return [self.estimate(window, synchronised) for window in self.windows.close(now_ms, steady_ms)]
+        """The estimates of the windows that are due, without sequence numbers.
+
+        `synchronised` describes the clock in the estimates; `now_ms` is given only if it may close windows.
+        """
+        return [self.estimate(window, synchronised) for window in self._windows.close(now_ms, steady_ms)]
 
     def estimate(self, window: Window, synchronised: bool = True) -> Estimate:
-        """One window, calibrated and judged."""
-        model = self.models.get(window.sensor)
+        """The estimate of one window, with its quality."""
+        model = self._models.get(window.sensor)
         warming, past_known = self._look_back(window, model)
-        verdict = assess(window, model, synchronised, self.coverage, warming, past_known)
+        verdict = assess(window, model, synchronised, self._coverage, warming, past_known)
         estimate = Estimate(
             sensor=window.sensor,
             start_ms=window.start_ms,
@@ -56,7 +59,7 @@ class Pipeline:
             reasons=verdict.reasons,
             inputs={name: channel.mean for name, channel in window.channels.items()} | warming,
             minutes=_minutes(window, model),
-            agent=self.agent,
+            agent=self._agent,
             clock="synchronised" if synchronised else "unsynchronised",
         )
         if model is None:
@@ -65,25 +68,30 @@ class Pipeline:
         return estimate if verdict.flag is Flag.MISSING else _calibrate(estimate, model)
 
     def _look_back(self, window: Window, model: Model | None) -> tuple[dict[str, float], float]:
-        """The model's inputs that are not measured, and how much of the past they rest on is known."""
-        heard = window.channels.get(model.auxiliary) if model and model.warming else None
-        if model is None or heard is None:
-            return {}, 1.0
-        sensor, start_ms, past = window.sensor, window.start_ms, self._past
-        warming = past.warmings(sensor, start_ms, heard.mean, model.warming)
-        known = min(past.known(sensor, start_ms, memory_ms) for memory_ms in model.warming.values())
-        if is_covered(window, model.auxiliary, model, self.coverage):
-            past.note(sensor, start_ms, heard.mean)
-        return warming, known
+        """The warmings that the model needs, and how much of the past temperature they use is known.
 
-    def replay(self, readings: Iterable[Reading]) -> Iterator[Estimate]:
-        """Every estimate of one sensor's recording, by event time alone, with sequence numbers from 1."""
-        sequence = count(1)
+        The temperature is stored for every sensor: a model may be installed at any time.
+        """
+        heard = window.channels.get(TEMPERATURE)
+        if heard is None:
+            return {}, 1.0
+        memories_ms = model.warming if model else {}
+        enough = is_covered(window, TEMPERATURE, model, self._coverage)
+        return self._past.compare(window.sensor, window.start_ms, heard.mean, memories_ms, note=enough)
+
+    def replay(
+        self, readings: Iterable[Reading], outcomes: Counter[Outcome] | None = None
+    ) -> Iterator[Estimate]:
+        """Every estimate of one sensor's recording, by event time alone, with sequence numbers from 1.
+
+        `outcomes` counts what happened to the readings.
+        """
+        sequence, outcomes = count(1), Counter() if outcomes is None else outcomes
         for reading in readings:
-            self.add(reading, now_ms=reading.at_ms)
+            outcomes[self._windows.add(reading, now_ms=reading.at_ms)] += 1
             for estimate in self.close():
                 yield replace(estimate, seq=next(sequence))
-        for window in self.windows.close_all():
+        for window in self._windows.close_all():
             yield replace(self.estimate(window), seq=next(sequence))
 
 
@@ -95,14 +103,14 @@ def _minutes(window: Window, model: Model | None) -> dict[str, int]:
         for name in sorted({*window.channels, *needed})
     }
     cadences = [model.cadence_minutes.get(name, 1) for name in needed] if model else [1]
-    return {**minutes, "expected": expected_minutes(window.length_ms, min(cadences))}
+    return {**minutes, "expected": expected_minutes(window.end_ms - window.start_ms, min(cadences))}
 
 
 def _calibrate(estimate: Estimate, model: Model) -> Estimate:
     inputs = [[estimate.inputs[name] for name in model.channels]]
     with np.errstate(all="ignore"):  # a value that is not finite is flagged below
-        weights = model.weights([estimate.inputs[model.auxiliary]])
-        value = float(weighted_sum(weights, inputs)[0])
+        values, weights = model.explain(inputs, [estimate.inputs[model.auxiliary]])
+    value = float(values[0])
     if not isfinite(value):
         return replace(estimate, quality=Flag.FAIL, reasons=(*estimate.reasons, "value_not_finite"))
     named = dict(zip((*model.channels, "bias"), weights[0].tolist(), strict=True))

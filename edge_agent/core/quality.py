@@ -63,7 +63,7 @@ def assess(
 def is_covered(window: Window, name: str, model: Model | None, coverage: float = COVERAGE) -> bool:
     """Whether a channel has enough minutes for its cadence, which is one minute without a model."""
     cadence_minutes = model.cadence_minutes.get(name, 1) if model else 1
-    needed = needed_minutes(window.length_ms, cadence_minutes, coverage)
+    needed = needed_minutes(window.end_ms - window.start_ms, cadence_minutes, coverage)
     return name in window.channels and window.channels[name].minutes >= needed
 
 

@@ -1,27 +1,25 @@
-"""How much warmer it is than it was: the recent past of a sensor's temperature, as an input like any other.
+"""Warming: how much warmer a sensor is than in its recent past, as an input of the model.
 
-A cell is heavier than the thermometer beside it, and its zero current follows slowly. So the same electrode
-potentials at the same temperature mean less gas, or more, while it is getting warmer than while it is not.
+A cell is heavier than the thermometer beside it, and its zero current follows the temperature slowly. So the
+same electrode potentials at the same temperature mean less gas, or more, while the cell is warming up.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import repeat
 from math import exp, fsum, isnan, nan
 
 TEMPERATURE = "temperature"
 PREFIX = "warming_"  # of the names of such channels
-REACH_MS = 86_400_000  # how far back is looked at all
+REACH_MS = 86_400_000  # temperatures older than this do not count
 SHORTEST_MS = 60_000  # memory
-DIGITS = 9  # of a temperature that is remembered: as many as are published, so that a journal gives it back
-
-Recall = Callable[[str], Iterable[tuple[int, float]]]  # sensor -> starts in ms and temperatures, oldest first
+DIGITS = 9  # of a stored temperature: as many as are published, so that the journal restores it exactly
 
 
 @lru_cache
 def weights(window_ms: int, memory_ms: int) -> tuple[float, ...]:
-    """What each window of the last day counts, the newest first: exp(-age / memory), 1 in all.
+    """The weight of each window of the last day, the newest first: exp(-age / memory), with sum 1.
 
     >>> [round(weight, 3) for weight in weights(window_ms=21_600_000, memory_ms=21_600_000)]
     [0.644, 0.237, 0.087, 0.032]
@@ -31,15 +29,8 @@ def weights(window_ms: int, memory_ms: int) -> tuple[float, ...]:
     return tuple(weight / whole for weight in decayed)
 
 
-def nothing(_: str) -> tuple[()]:
-    """What is recalled where there is nobody to ask."""
-    return ()
-
-
 class Past:
     """The temperatures of every sensor over the last day.
-
-    The first time a sensor is asked about, `recall` tells what was before, such as before a restart.
 
     >>> past = Past(window_ms=900_000)
     >>> past.note("5A2D", 0, 20.0)
@@ -47,63 +38,69 @@ class Past:
     3.0
     """
 
-    def __init__(self, window_ms: int, recall: Recall = nothing) -> None:
+    def __init__(self, window_ms: int) -> None:
         self._window_ms = window_ms
         self._count = REACH_MS // window_ms
-        self._recall = recall
         self._newest: dict[str, int] = {}  # the number of the newest window, counted from the epoch
         self._temperatures: dict[str, array[float]] = {}  # by number modulo count, NaN where there is none
 
     def note(self, sensor: str, start_ms: int, temperature: float) -> None:
-        """Remember one window's mean."""
-        held, number = self._held(sensor), start_ms // self._window_ms
+        """Store the mean of one window."""
+        stored, number = self._stored(sensor), start_ms // self._window_ms
         newest = self._newest.get(sensor, number)
-        if abs(number - newest) >= self._count:  # a day later, or back from a stamp that was never true
-            held[:] = array("d", repeat(nan, self._count))
+        # A day later, or the first window after an implausible timestamp.
+        if abs(number - newest) >= self._count:
+            stored[:] = array("d", repeat(nan, self._count))
             newest = number
         for skipped in range(newest + 1, number):
-            held[skipped % self._count] = nan
+            stored[skipped % self._count] = nan
         if self._count:
-            held[number % self._count] = round(temperature, DIGITS)
+            stored[number % self._count] = round(temperature, DIGITS)
         self._newest[sensor] = max(newest, number)
 
-    def warming(self, sensor: str, start_ms: int, temperature: float, memory_ms: int) -> float:
-        """The temperature of a window minus that of the day before it, the last hours counting most.
+    def compare(
+        self, sensor: str, start_ms: int, temperature: float, memories_ms: Mapping[str, int], note: bool
+    ) -> tuple[dict[str, float], float]:
+        """The warming for each memory, by name, and the smallest share of its weights that is known.
 
-        A temperature that is missing is taken to be the next one known, which may be this window's.
+        With `note` the temperature is stored for later windows.
         """
-        held, number = self._held(sensor), start_ms // self._window_ms
+        warmings = {
+            name: self.warming(sensor, start_ms, temperature, memory_ms)
+            for name, memory_ms in memories_ms.items()
+        }
+        known = (self._known(sensor, start_ms, memory_ms) for memory_ms in memories_ms.values())
+        compared = warmings, min(known, default=1.0)
+        if note:
+            self.note(sensor, start_ms, temperature)
+        return compared
+
+    def warming(self, sensor: str, start_ms: int, temperature: float, memory_ms: int) -> float:
+        """The temperature of a window minus the weighted mean of the day before it.
+
+        A missing temperature is replaced by the next known one, which may be that of this window.
+        """
+        stored, number = self._stored(sensor), start_ms // self._window_ms
         newest, then, warming = self._newest.get(sensor, number), temperature, 0.0
         for before, weight in enumerate(weights(self._window_ms, memory_ms), 1):
             place = number - before
-            if newest - self._count < place <= newest and not isnan(known := held[place % self._count]):
+            if newest - self._count < place <= newest and not isnan(known := stored[place % self._count]):
                 then = known
             warming += weight * (temperature - then)
         return warming
 
-    def known(self, sensor: str, start_ms: int, memory_ms: int) -> float:
-        """How much of what counts in `warming` is known, 0 to 1."""
-        held, number = self._held(sensor), start_ms // self._window_ms
+    def _known(self, sensor: str, start_ms: int, memory_ms: int) -> float:
+        """The share of the weights in `warming` whose temperatures are known, 0 to 1."""
+        stored, number = self._stored(sensor), start_ms // self._window_ms
         newest = self._newest.get(sensor, number)
         return sum(
             weight
             for before, weight in enumerate(weights(self._window_ms, memory_ms), 1)
             if newest - self._count < number - before <= newest
-            and not isnan(held[(number - before) % self._count])
+            and not isnan(stored[(number - before) % self._count])
         )
 
-    def _held(self, sensor: str) -> "array[float]":
+    def _stored(self, sensor: str) -> "array[float]":
         if sensor not in self._temperatures:
             self._temperatures[sensor] = array("d", repeat(nan, self._count))
-            for start_ms, temperature in self._recall(sensor):
-                self.note(sensor, start_ms, temperature)
         return self._temperatures[sensor]
-
-    def warmings(
-        self, sensor: str, start_ms: int, temperature: float, memories_ms: Mapping[str, int]
-    ) -> dict[str, float]:
-        """The same for several memories, each under its name."""
-        return {
-            name: self.warming(sensor, start_ms, temperature, memory_ms)
-            for name, memory_ms in memories_ms.items()
-        }

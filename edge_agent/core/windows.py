@@ -1,6 +1,5 @@
 """Windows of readings, aligned to the clock, and the rule of coverage; time comes in as an argument."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -50,11 +49,6 @@ class Window:
     end_ms: int
     channels: Mapping[str, ChannelMean]
 
-    @property
-    def length_ms(self) -> int:
-        """From start to end."""
-        return self.end_ms - self.start_ms
-
 
 @dataclass(slots=True)
 class _Sensor:
@@ -103,7 +97,6 @@ class Windows:
         self.future_ms = future_ms
         self.max_readings = max_readings
         self.max_total = max_total
-        self.counts: Counter[Outcome] = Counter()
         self._ripe: set[str] = set()  # sensors whose event time has passed an open window
         self._moved: set[str] = set()  # sensors whose horizon has changed since it was last taken
         self._sensors: dict[str, _Sensor] = {}
@@ -119,11 +112,6 @@ class Windows:
         self, reading: Reading, now_ms: int, synchronised: bool = True, steady_ms: int | None = None
     ) -> Outcome:
         """Put a reading in its window; `synchronised` says whether now_ms may judge the future."""
-        outcome = self._add(reading, now_ms, synchronised, now_ms if steady_ms is None else steady_ms)
-        self.counts[outcome] += 1
-        return outcome
-
-    def _add(self, reading: Reading, now_ms: int, synchronised: bool, steady_ms: int) -> Outcome:
         name, channel, at_ms, value = reading
         if synchronised and at_ms > now_ms + self.future_ms:
             return Outcome.FUTURE
@@ -147,7 +135,7 @@ class Windows:
             return Outcome.EXCESS
         values[at_ms] = value
         self._total += 1
-        sensor.arrived_ms = steady_ms
+        sensor.arrived_ms = now_ms if steady_ms is None else steady_ms
         self._advance_horizon(name, sensor, at_ms)
         return Outcome.ACCEPTED
 

@@ -119,7 +119,7 @@ class Bench:
 def starting(place: Path, python: str) -> None:
     """From exec to subscribed, with six bundles: the best of five, the machine being shared.
 
-    What models look back at is read when a window closes, so a journal of many days changes nothing.
+    A journal adds the temperatures of its last day: about 0.1 s with 200 sensors, 3 ms with six.
     """
     bench = Bench(place, python, sensors=6)
     seconds = []

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from edge_agent import outlet, settings
+from edge_agent import publisher, settings
 from edge_agent.core import quality
 from edge_agent.core.card import card
 from edge_agent.core.messages import Estimate, decode_estimate, estimate_record
@@ -106,9 +106,9 @@ def test_the_numbers_are_those_of_the_code() -> None:
         f"beyond the limit of {limits.max_sensors} (`max_sensors`)",
         f"keep-alive ({defaults.broker.keepalive_s} s)",
         f"nothing for {defaults.health.silent_s / 60:g} minutes",
-        f"`last` is 1 to {outlet.MAX_HISTORY}",
-        f"fit in {outlet.MAX_REQUEST_BYTES} bytes",
-        f"More than {outlet.MAX_REQUESTS} requests",
+        f"`last` is 1 to {publisher.MAX_HISTORY}",
+        f"fit in {publisher.MAX_REQUEST_BYTES} bytes",
+        f"More than {publisher.MAX_REQUESTS} requests",
         f"at least {quality.STUCK_READINGS} times",
     ):
         assert words in TEXT, words

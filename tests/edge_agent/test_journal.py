@@ -283,7 +283,7 @@ def test_the_newest_health_is_there_for_others_to_read(tmp_path: Path) -> None:
     with pytest.raises(JournalUnavailable, match="expected the journal of an agent that has run"):
         newest_health(tmp_path)
     with journal_in(tmp_path) as journal:
-        with pytest.raises(JournalUnavailable, match="no health yet; ask again in a minute"):
+        with pytest.raises(JournalUnavailable, match="no health record yet; try again in a minute"):
             newest_health(tmp_path)
         journal.commit(Change(facts={"health": '{"v": 1}'}), now_ms=0)
         journal.commit(Change(facts={"health": '{"v": 2}'}), now_ms=0)
@@ -306,7 +306,7 @@ def test_a_channels_means_are_those_of_the_estimates_in_their_order(tmp_path: Pa
     minutes = {"op1": 15, "expected": 15}
     made = [replace(estimate("5A2D", n), inputs={"op1": 20.0 + n}, minutes=minutes) for n in range(5)]
     journal.commit(Change(estimates=[*made, estimate("D3EB", 9)]), now_ms=0)
-    expected = [Mean(each.start_ms, each.inputs["op1"], 15, 15) for each in made[-3:]]
+    expected = [Mean(each.start_ms, each.inputs["op1"], 15) for each in made[-3:]]
     assert journal.means("5A2D", "op1", 3) == expected
     assert journal.means("5A2D", "temperature", 3) == []
 

@@ -14,7 +14,7 @@ TELL = (
     "from edge_agent.log import configure, logger\n"
     "configure({level!r}, {form!r})\n"
     "logger().info('window.closed', sensor='5A2D', value=0.834, reasons=[])\n"
-    "logger().error('bundle.refused', problem='a \\n b')\n"
+    "logger().error('bundle.refused', reason='a \\n b')\n"
     "try: 1 / 0\n"
     "except ZeroDivisionError: logger().critical('thread.died', exc_info=True)\n"
 )
@@ -36,7 +36,7 @@ def test_under_systemd_every_event_is_one_line_of_json() -> None:
     assert out == ""
     assert events == [
         {"event": "window.closed", "level": "info", "sensor": "5A2D", "value": 0.834, "reasons": []},
-        {"event": "bundle.refused", "level": "error", "problem": "a \n b"},
+        {"event": "bundle.refused", "level": "error", "reason": "a \n b"},
     ]
     assert (died["event"], died["level"]) == ("thread.died", "critical")
     assert died["exception"].endswith("ZeroDivisionError: division by zero")

@@ -55,7 +55,7 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             "[topics]\nestimate = 'sensors/{sensor}/op1'",
-            "topics: expected estimate to be no topic of readings: the agent would feed itself",
+            "topics: expected estimate to match no topic of readings, or the agent reads itself",
         ),
         ("[broker]\nhots = 'x'", "broker.hots: no such setting; did you mean host?"),
         ("[uplink]\nhots = 'x'", "uplink.hots: no such setting; did you mean host?"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from paho.mqtt.client import Client, MQTTMessageInfo
 
+from edge_agent.bundles import Bundles
 from edge_agent.cli import main
 from edge_agent.core import bundle
 from edge_agent.core.errors import JournalUnavailable
@@ -16,7 +17,6 @@ from edge_agent.core.messages import Estimate, Reading, decode_estimate, encode_
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from edge_agent.journal import newest_health
-from edge_agent.shelf import Shelf
 from tests.conftest import make_model, make_warming_model
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.processes import run_program
@@ -56,7 +56,7 @@ def replayed(stream: list[Reading], bundles: Path) -> dict[tuple[str, int], byte
     estimates = {}
     for sensor in {r.sensor for r in stream}:
         windows = Windows(grace_ms=1_000)
-        pipeline = Pipeline(windows, Shelf(bundles).models, agent="van-1")
+        pipeline = Pipeline(windows, Bundles(bundles).models, agent="van-1")
         for estimate in pipeline.replay(r for r in stream if r.sensor == sensor):
             estimates[sensor, estimate.start_ms] = encode_estimate(estimate)
     return estimates
@@ -297,13 +297,11 @@ def test_status_asks_the_broker(
         passer_by.publish("agents/van-1/health", b"", qos=1, retain=True).wait_for_publish(5)
     assert main(ask) == 1
     where = f"127.0.0.1:{broker.port}"
-    words = (
-        f"edge-agent: {where}: nothing is retained at agents/van-1/health; expected an agent's word there\n"
-    )
-    assert capsys.readouterr().err == words
+    words = "no agent has published health on this broker (agents/van-1/health)"
+    assert capsys.readouterr().err == f"edge-agent: {where}: {words}\n"
 
 
-def test_status_asks_after_an_agent_that_says_nothing_any_more(
+def test_status_says_when_the_agent_is_not_running(
     agent: AgentProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wait_until(lambda: (agent.state / "journal.db").exists() and main(["status", *_config(agent)]) == 0)
@@ -311,7 +309,8 @@ def test_status_asks_after_an_agent_that_says_nothing_any_more(
     capsys.readouterr()
     wait_until(lambda: main(["status", *_config(agent)]) == 0 and capsys.readouterr().err)
     main(["status", *_config(agent)])
-    assert capsys.readouterr().err == "status: this was said 0 minutes ago; is the agent running?\n"
+    words = "status: last health report is 0 minutes old; the agent is not running\n"
+    assert capsys.readouterr().err == words
 
 
 def test_a_second_agent_on_one_state_is_refused(agent: AgentProcess) -> None:

@@ -9,8 +9,8 @@ from paho.mqtt.client import Client
 from edge_agent.core.messages import Reading
 from edge_agent.core.windows import Outcome, Windows
 from edge_agent.journal import Change, Journal
+from tests.edge_agent.test_clock import HandClock
 from tests.edge_agent.test_journal import estimate
-from tests.edge_agent.test_timekeeper import HandClock
 from tests.support.broker import AgentProcess, Broker, Mosquitto, client, wait_until
 from tests.system.test_agent import QUICK, START_MS, bundles, health, publish, readings
 from tests.system.test_agent_clock import HOUR_MS, Driven, booted, van

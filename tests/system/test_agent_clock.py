@@ -14,8 +14,8 @@ from edge_agent.agent import Agent
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
 from edge_agent.journal import newest_health
 from edge_agent.settings import Settings
+from tests.edge_agent.test_clock import HandClock
 from tests.edge_agent.test_journal import disk_without_room
-from tests.edge_agent.test_timekeeper import HandClock
 from tests.support.broker import Broker, client, wait_until
 from tests.system.test_agent import START_MS, retained
 

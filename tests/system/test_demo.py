@@ -15,10 +15,10 @@ from statistics import fmean
 
 import pytest
 
+from edge_agent.bundles import Bundles
 from edge_agent.core.messages import Estimate, Reading, parse_time
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
-from edge_agent.shelf import Shelf
 from model_export.simulator.van import drive
 from tests.support.broker import Broker, client, wait_until
 from tests.support.browser import Chromium, Page
@@ -124,12 +124,13 @@ def test_the_demo_streams_sound_calibrated_co(demo: Demo) -> None:
 @pytest.mark.parametrize("hour", range(1, 24, 3))
 def test_whatever_the_hour_it_sets_out_at_nothing_is_flagged(demo: Demo, hour: int) -> None:
     """The demo's own bundles, offline, for two days: the air is always air that the sensors have seen."""
-    pipeline = Pipeline(Windows(), Shelf(demo.place / "bundles").models)
+    windows = Windows()
+    pipeline = Pipeline(windows, Bundles(demo.place / "bundles").models)
     for minute in islice(drive(1, hour * 3_600_000), 2 * 1_440):
         for sensor, channels in minute.readings.items():
             for channel, value in channels.items():
-                pipeline.add(Reading(sensor, channel, minute.at_ms, value), minute.at_ms)
-    estimates = [pipeline.estimate(window) for window in pipeline.windows.close_all()]
+                windows.add(Reading(sensor, channel, minute.at_ms, value), minute.at_ms)
+    estimates = [pipeline.estimate(window) for window in windows.close_all()]
     assert len(estimates) == len(SENSORS) * 2 * 96
     assert flagged(estimates) == []
 

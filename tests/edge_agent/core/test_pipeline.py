@@ -98,9 +98,10 @@ def test_a_model_without_an_interval_gives_no_band(model: Model) -> None:
 
 
 def test_the_clock_is_told_with_the_estimate(model: Model) -> None:
-    pipeline = Pipeline(Windows(), {"5A2D": model})
+    windows = Windows()
+    pipeline = Pipeline(windows, {"5A2D": model})
     for reading in recording():
-        pipeline.add(reading, now_ms=reading.at_ms, synchronised=False)
+        windows.add(reading, reading.at_ms, False)
     [estimate] = pipeline.close(now_ms=START_MS + 2_000_000, synchronised=False)
     assert (estimate.clock, estimate.quality) == ("unsynchronised", 3)
     assert estimate.reasons == ("clock_unsynchronised",)

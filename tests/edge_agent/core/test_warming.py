@@ -79,9 +79,8 @@ def test_a_whole_recording_at_once_is_the_same_to_the_bit(known: list[float | No
     for place, temperature in enumerate(known):
         if temperature is not None:
             there[place * WINDOW_MS] = temperature
-            found = past.warmings("5A2D", place * WINDOW_MS, temperature, MEMORIES)
+            found, _ = past.compare("5A2D", place * WINDOW_MS, temperature, MEMORIES, note=True)
             expected.append([*found.values()])
-            past.note("5A2D", place * WINDOW_MS, temperature)
     assert warmings(there, there, MEMORIES.values()).tolist() == expected
 
 
@@ -145,11 +144,10 @@ def test_a_restart_changes_no_bit(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal.db", WINDOW_MS)
     journal.commit(Change(estimates=[replace(each, seq=0) for each in whole[:100]]), now_ms=0)
 
-    def recall(sensor: str) -> list[tuple[int, float]]:
-        return [(each.start_ms, each.mean) for each in journal.means(sensor, "temperature", DAY)]
-
+    pipeline = Pipeline(Windows(), models)
+    pipeline.prime("5A2D", ((each.start_ms, each.mean) for each in journal.means("5A2D", "temperature", DAY)))
     rest = [reading for reading in readings(30) if reading.at_ms >= HOUR_MS * 1000 + 100 * WINDOW_MS]
-    again = list(Pipeline(Windows(), models, recall=recall).replay(rest))
+    again = list(pipeline.replay(rest))
     assert [(each.inputs, each.value) for each in again] == [(e.inputs, e.value) for e in whole[100:]]
 
 

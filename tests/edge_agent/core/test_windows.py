@@ -107,7 +107,6 @@ def test_every_accepted_reading_is_counted_in_exactly_one_window(
         {(w.sensor, w.start_ms, name): c.readings for w in closed for name, c in w.channels.items()}
     )
     assert len({(w.sensor, w.start_ms) for w in closed}) == len(closed)
-    assert sum(windows.counts.values()) == len(readings)
 
 
 @given(readings=streams, order=st.randoms(use_true_random=False))
@@ -166,11 +165,10 @@ def test_lateness_does_not_depend_on_when_close_is_called() -> None:
     stream = [reading(5), reading(LENGTH_MS + GRACE_MS), reading(6), reading(2 * LENGTH_MS)]
     closed = []
     for r in stream:
-        eager.add(r, now_ms=r.at_ms)
+        outcome = eager.add(r, now_ms=r.at_ms)
         closed += eager.close()
-        lazy.add(r, now_ms=r.at_ms)
+        assert lazy.add(r, now_ms=r.at_ms) is outcome
     assert closed == lazy.close()
-    assert eager.counts == lazy.counts
 
 
 def test_the_wall_clock_closes_the_window_of_a_sensor_gone_silent() -> None:
@@ -231,7 +229,6 @@ def test_a_flood_is_bounded_and_counted() -> None:
     windows = Windows(LENGTH_MS, GRACE_MS, max_readings=100)
     outcomes = Counter(feed(windows, *(reading(at_ms) for at_ms in range(500))))
     assert outcomes == {Outcome.ACCEPTED: 100, Outcome.EXCESS: 400}
-    assert windows.counts == outcomes
 
 
 def test_all_windows_together_are_bounded_until_one_closes() -> None:
@@ -279,7 +276,7 @@ def test_a_window_tells_mean_minutes_and_extremes_of_each_channel() -> None:
         LENGTH_MS,
         {"op1": ChannelMean(3.5, 2, 3, 1.0, 5.0), "temperature": ChannelMean(24.0, 1, 1, 24.0, 24.0)},
     )
-    assert expected_minutes(window.length_ms) == 15
+    assert expected_minutes(window.end_ms - window.start_ms) == 15
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""The way out: estimates from the outbox, the newest retained, cards, health, and history on request."""
+"""What the agent publishes: queued estimates, the newest retained, cards, health, history on request."""
 
 import json
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from edge_agent.core.card import card
@@ -12,116 +12,111 @@ from edge_agent.journal import Journal, Outgoing
 from edge_agent.mqtt import Connection
 from edge_agent.settings import Topics
 
-IN_FLIGHT = 20  # estimates handed to paho and not acknowledged, as many as it sends at once: a backlog's pace
+IN_FLIGHT = 20  # estimates sent and not acknowledged; paho sends as many at once
 MAX_REQUESTS = 16
 MAX_HISTORY = 1_000
 MAX_REQUEST_BYTES = 1_024
 ANSWERS_AT_ONCE = 20
-NOTICES_AT_ONCE = 10  # cards and newest estimates in one turn: two hundred sensors are not told in one burst
+RETAINED_AT_ONCE = 10  # cards and newest estimates in one iteration, so that 200 sensors make no burst
 
 
-class Outlet:
-    """Publishes through one connection; an estimate leaves the outbox when the broker has acknowledged it."""
+class Publisher:
+    """Publishes through one connection; an estimate stays queued until the broker has acknowledged it."""
 
     def __init__(self, connection: Connection, topics: Topics, agent: str, journal: Journal) -> None:
-        self._delivered: list[int] = []
         self._connection = connection
         self._topics = topics
         self._journal = journal
         self._status = topics.status.format(agent=agent)
         self._health = topics.health.format(agent=agent)
         self._response = topics.response.format(agent=agent)
-        self._handed: dict[int, int] = {}  # paho's number -> the estimate's
-        self._after = 0
-        self._refused_from: int | None = None  # the first estimate that this connection's broker did not take
-        self._may_wait = True  # whether the outbox is worth asking
+        self._sent: dict[int, int] = {}  # paho's number -> the estimate's
+        self._after = 0  # estimates up to this number were sent
+        self._refused_from: int | None = None  # the first estimate that the broker refused on this connection
+        self._backlog = True  # whether the outbox may have estimates behind `_after`
         self._newest = {each.sensor: each.id for each in journal.newest()}
         self._answers: deque[tuple[str, dict[str, Any]]] = deque()
-        self._answered: set[int] = set()  # paho's numbers of answers on their way: the asker sets the pace
+        self._answered: set[int] = set()  # paho's numbers of answers in flight
         self._requests: deque[tuple[str, str, int]] = deque()
-        self._cards: dict[str, Model | None] = {}  # by sensor, to be put up; None to be taken down
-        self._latest: dict[str, Outgoing] = {}  # by sensor, to be put up again
+        self._cards: dict[str, Model | None] = {}  # by sensor, to be published; None to be removed
+        self._latest: dict[str, Outgoing] = {}  # by sensor, to be published again
 
     @property
-    def handed(self) -> int:
-        """How many estimates are on their way, not acknowledged yet."""
-        return len(self._handed)
+    def in_flight(self) -> int:
+        """How many estimates are sent and not acknowledged."""
+        return len(self._sent)
 
-    def announce(self, models: Iterable[Model]) -> None:
-        """Just connected: say so, and put up the newest estimates and every model's card again.
+    def republish(self, models: Iterable[Model]) -> None:
+        """After a connection: publish the status, the newest estimates and every model's card again.
 
-        A bundle may have been removed while the broker was away or the agent stopped, so the cards of other
-        sensors that have estimates are taken down; where none is up that costs a few bytes.
+        A bundle may have been removed while there was no connection, so the cards of all other sensors with
+        estimates are removed; where there is none that costs a few bytes.
         """
         self._publish(self._status, b"online", retain=True)
         self._latest = {estimate.sensor: estimate for estimate in self._journal.newest()}
         cards = {model.sensor: model for model in models}
         self._cards = {**dict.fromkeys((*self._latest, *self._cards)), **cards}
-        self._may_wait = True
+        self._backlog = True
         if self._refused_from is not None:
             self._after, self._refused_from = self._refused_from - 1, None
 
-    def show(self, model: Model) -> None:
-        """Put up a model's card for dashboards, soon."""
+    def publish_card(self, model: Model) -> None:
+        """Publish a model's card with the next flush."""
         self._cards[model.sensor] = model
 
-    def withdraw(self, sensor: str) -> None:
-        """Take down the card of a model that is no more, soon."""
+    def remove_card(self, sensor: str) -> None:
+        """Remove the card of a sensor without a model with the next flush."""
         self._cards[sensor] = None
 
-    def tell(self, health: str) -> None:
-        """Put up how the agent is."""
+    def publish_health(self, health: str) -> None:
+        """Publish the retained health record."""
         self._publish(self._health, health.encode(), retain=True)
 
-    def committed(self, outgoing: Iterable[Outgoing]) -> None:
-        """New estimates are in the outbox."""
-        for each in outgoing:
-            self._newest[each.sensor] = each.id
-            self._may_wait = True
+    def settle(self, mid: int, refused: bool = False) -> list[int]:
+        """The broker has answered a publication; returns the estimate that is delivered, if it was one.
 
-    def settle(self, mid: int, refused: bool = False) -> None:
-        """The broker has answered a publication; if it was an estimate, it is delivered.
-
-        A refused one stays in the outbox until the next connection: whoever mends the broker's list of
-        who may say what restarts it or us, and trying sooner would be a storm.
+        A refused estimate stays queued. It is retried on the next connection: fixing an ACL means a restart
+        anyway, and retrying at once would flood the broker.
         """
         self._answered.discard(mid)
-        estimate = self._handed.pop(mid, None)
-        if estimate is None:
-            return
-        self._may_wait = True
-        if refused:
+        estimate = self._sent.pop(mid, None)
+        if estimate is not None and refused:
             self._refused_from = min(estimate, self._refused_from or estimate)
-        else:
-            self._delivered.append(estimate)
+        return [] if estimate is None or refused else [estimate]
 
-    def take_delivered(self) -> list[int]:
-        """The estimates that have arrived since last asked."""
-        delivered, self._delivered = self._delivered, []
-        return delivered
+    def flush(self, committed: Sequence[Outgoing] = ()) -> None:
+        """Publish what waits, up to IN_FLIGHT: cards and newest estimates, then the outbox.
 
-    def flush(self) -> None:
-        """Hand on what waits as far as the pace allows: cards and newest estimates, then the outbox."""
-        if self._connection.connected and (self._cards or self._latest):
-            self._put_up()
-        room = IN_FLIGHT - len(self._handed)
-        if not self._connection.connected or not self._may_wait or room <= 0:
+        `committed` are the estimates that entered the outbox since the last flush.
+        """
+        self._newest.update((each.sensor, each.id) for each in committed)
+        room = IN_FLIGHT - len(self._sent)
+        if not self._connection.connected or len(committed) > room:
+            self._backlog = self._backlog or bool(committed)
+        if not self._connection.connected:
             return
-        waiting = self._journal.waiting(self._after, room)
-        self._may_wait = len(waiting) == room
-        on_their_way = set(self._handed.values())
-        for each in waiting:
+        self._publish_retained()
+        if self._backlog and room > 0:
+            committed = self._journal.waiting(self._after, room)
+            self._backlog = len(committed) == room
+        elif self._backlog:
+            return
+        self._publish_estimates(committed)
+
+    def _publish_estimates(self, estimates: Sequence[Outgoing]) -> None:
+        in_flight = set(self._sent.values())
+        for each in estimates:
             self._after = each.id
-            if each.id in on_their_way:
+            if each.id in in_flight:
                 continue
             topic = self._topics.estimate.format(sensor=each.sensor)
-            self._handed[self._connection.publish(topic, each.payload)] = each.id
+            self._sent[self._connection.publish(topic, each.payload)] = each.id
             if each.id == self._newest.get(each.sensor):
                 self._publish_latest(each)
 
-    def _put_up(self) -> None:
-        """Some of what is retained; the rest follows when the broker has acknowledged these."""
-        for _ in range(NOTICES_AT_ONCE):
+    def _publish_retained(self) -> None:
+        """Some of the retained messages; the rest follows in later iterations."""
+        for _ in range(RETAINED_AT_ONCE):
             if self._latest:
                 self._publish_latest(self._latest[next(iter(self._latest))])
             elif self._cards:
@@ -129,9 +124,11 @@ class Outlet:
                 del self._cards[sensor]
                 payload = json.dumps(card(model), separators=(",", ":")).encode() if model else b""
                 self._publish(self._topics.model.format(sensor=sensor), payload, retain=True)
+            else:
+                return
 
     def request(self, payload: bytes) -> None:
-        """Somebody asks for history; a request that is wrong is answered with why, if it has an id."""
+        """Queue a request for history; a wrong request with an id is answered with an error."""
         try:
             asked = json.loads(payload[:MAX_REQUEST_BYTES])
             id_, sensor, last = asked["id"], asked.get("sensor"), asked.get("last", 96)
@@ -141,8 +138,8 @@ class Outlet:
             return
         named = isinstance(sensor, str) and is_sensor(sensor)
         if not named or type(last) is not int or not 1 <= last <= MAX_HISTORY:
-            problem = f"expected a sensor and last from 1 to {MAX_HISTORY}"
-            self._answers.append((id_, {"id": id_, "error": problem}))
+            reason = f"expected a sensor and last from 1 to {MAX_HISTORY}"
+            self._answers.append((id_, {"id": id_, "error": reason}))
         elif len(self._requests) >= MAX_REQUESTS:
             self._answers.append((id_, {"id": id_, "error": "too many requests wait; ask again later"}))
         else:
@@ -151,7 +148,7 @@ class Outlet:
             self._answers.pop()
 
     def answer(self) -> bool:
-        """Send a few answers; True while more wait, so that the loop comes back soon without being held."""
+        """Send a few answers; True while more wait, so that the loop continues soon."""
         if not self._answers and self._requests:
             self._look_up(*self._requests.popleft())
         while self._answers and self._connection.connected and len(self._answered) < ANSWERS_AT_ONCE:
@@ -160,9 +157,10 @@ class Outlet:
             self._answered.add(self._connection.publish(f"{self._response}/{id_}", payload))
         return self._connection.connected and bool(self._answers or self._requests)
 
-    def say_goodbye(self) -> None:
-        """A polite disconnect keeps the broker's will to itself, so say it here."""
-        if self._connection.connected:  # not behind the estimates in flight, as QoS 1 would be
+    def publish_offline(self) -> None:
+        """The broker sends the will only after a connection breaks, so the agent publishes it itself."""
+        if self._connection.connected:
+            # QoS 1 would wait behind the estimates in flight.
             self._connection.publish(self._status, b"offline", qos=0, retain=True)
 
     def _look_up(self, id_: str, sensor: str, last: int) -> None:
@@ -181,6 +179,6 @@ class Outlet:
         self._publish(topic, estimate.payload, retain=True)
 
     def _publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
-        """A publication that need not survive: while disconnected it is left unsaid, and said anew later."""
+        """Publish a message that need not survive: dropped while disconnected, republished on reconnect."""
         if self._connection.connected:
             self._connection.publish(topic, payload, retain=retain)

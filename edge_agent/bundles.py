@@ -1,4 +1,4 @@
-"""The directory of bundles on this gateway, one for each sensor."""
+"""The directory of bundles on this gateway, one per sensor."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -10,71 +10,72 @@ from edge_agent.core.model import Model
 
 SUFFIX = ".bundle"
 
-Stamp = tuple[int, int, int]  # when a file or its permissions were changed, its size and inode
+Stamp = tuple[int, int, int]  # a file's ctime, size and inode
 
 
-class News(NamedTuple):
-    """What became of one file since last looked; `problem` where it was refused."""
+class Update(NamedTuple):
+    """What a refresh found in one file; `reason` where it was refused."""
 
     file: Path
     sensor: str | None
     model: Model | None
-    problem: str | None = None
+    reason: str | None = None
 
 
-class Shelf:
+class Bundles:
     """The models of a directory (or of one file); a bad bundle never replaces a good one."""
 
     def __init__(self, path: Path) -> None:
-        """Load everything; here a bad bundle is an error, because somebody is watching."""
+        """Load everything; here a bad bundle is an error, because a person is watching."""
+        self.models: dict[str, Model] = {}
         self._path = path
         self._stamps: dict[Path, Stamp] = {}
-        self._models: dict[Path, Model] = {}
+        self._loaded: dict[Path, Model] = {}
         self._unreadable = False
-        for news in self.refresh():
-            if news.problem:
-                raise BadBundle(news.problem)
+        for update in self.refresh():
+            if update.reason:
+                raise BadBundle(update.reason)
 
-    @property
-    def models(self) -> dict[str, Model]:
-        """The model of every sensor that has a bundle."""
-        return {model.sensor: model for model in self._models.values()}
+    def refresh(self) -> list[Update]:
+        """Load files that are new or changed, and drop the models of files that are gone.
 
-    def refresh(self) -> list[News]:
-        """Take in files that are new or altered, and let go of those that are gone.
-
-        A directory that cannot be read, as while it is being replaced, is told once and changes nothing.
+        A directory that cannot be read, as while it is being replaced, is reported once and changes nothing.
         """
         try:
             found = _stamps(self._path)
         except BadBundle as error:
-            told, self._unreadable = self._unreadable, True
-            return [] if told else [News(self._path, None, None, str(error))]
+            reported, self._unreadable = self._unreadable, True
+            return [] if reported else [Update(self._path, None, None, str(error))]
         self._unreadable = False
-        gone = [News(file, model.sensor, None) for file, model in self._models.items() if file not in found]
-        for news in gone:
-            del self._models[news.file]
+        gone = [Update(file, m.sensor, None) for file, m in self._loaded.items() if file not in found]
+        for update in gone:
+            del self._loaded[update.file]
+        # A file that was refused as the second of a sensor can be the first now.
         changed = [
             file
             for file, stamp in found.items()
-            if self._stamps.get(file) != stamp or (gone and file not in self._models)  # may have been second
+            if self._stamps.get(file) != stamp or (gone and file not in self._loaded)
         ]
         self._stamps = found
-        return gone + [news for file in changed for news in self._take(file)]
+        updates = gone + [update for file in changed for update in self._load(file)]
+        if updates:
+            self.models.clear()
+            self.models.update((model.sensor, model) for model in self._loaded.values())
+        return updates
 
-    def _take(self, file: Path) -> list[News]:
+    def _load(self, file: Path) -> list[Update]:
         try:
             model = read(file)
             self._refuse_second(file, model.sensor)
         except BadBundle as error:
-            return [News(file, None, None, str(error))]
-        before = self._models.get(file, model)
-        self._models[file] = model
-        given_up = [News(file, before.sensor, None)] if before.sensor != model.sensor else []
-        return [*given_up, News(file, model.sensor, model)]
+            return [Update(file, None, None, str(error))]
+        before = self._loaded.get(file, model)
+        self._loaded[file] = model
+        renamed = [Update(file, before.sensor, None)] if before.sensor != model.sensor else []
+        return [*renamed, Update(file, model.sensor, model)]
 
     def _refuse_second(self, file: Path, sensor: str) -> None:
-        for other, model in self._models.items():
+        for other, model in self._loaded.items():
             if model.sensor == sensor and other != file:
                 both = f"{other.name} and {file.name}"
                 raise BadBundle(
@@ -83,7 +84,7 @@ class Shelf:
 
 
 def read(file: Path) -> Model:
-    """The model in one file; no more of it is read than a bundle may have."""
+    """The model in one file; a file that is too large for a bundle is not read to its end."""
     try:
         with file.open("rb") as stream:
             data = stream.read(bundle.MAX_BYTES + 1)
@@ -93,7 +94,7 @@ def read(file: Path) -> Model:
 
 
 def _stamps(path: Path) -> dict[Path, Stamp]:
-    """The bundle files by name; hidden ones are being written."""
+    """The bundle files; hidden ones are still being written."""
     try:
         files = [path] if path.is_file() else sorted(path.iterdir())
     except OSError as error:

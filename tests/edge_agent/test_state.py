@@ -1,15 +1,54 @@
-"""Damaged journals on real files: the evidence is kept, the numbers go on, the agent can start."""
+"""The state directory: one agent at a time, and a damaged journal replaced by one that continues it."""
 
+import os
+import resource
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from edge_agent.core.errors import JournalCorrupt
+from edge_agent.core.errors import BadSettings, JournalCorrupt
 from edge_agent.journal import Change
-from edge_agent.recovery import begin_anew, open_journal
+from edge_agent.state import only_agent, open_journal, replace_journal
 from tests.edge_agent.test_journal import WINDOW_MS, estimate, journal_in, open_readings, reading, sequence
+
+
+def test_a_state_has_one_agent_at_a_time(tmp_path: Path) -> None:
+    state = tmp_path / "new" / "state"
+    with only_agent(state):
+        words = f"expected no other agent here, got process {os.getpid()}; stop it"
+        with pytest.raises(BadSettings, match=words), only_agent(state):
+            pass
+    with only_agent(state):
+        assert (state / "lock").read_text() == f"{os.getpid()}\n"
+
+
+def test_an_agent_that_failed_holds_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), only_agent(tmp_path):
+        raise ZeroDivisionError
+    with only_agent(tmp_path):
+        pass
+
+
+def test_a_full_disk_keeps_nobody_out(tmp_path: Path) -> None:
+    """The number in the file is for people; the lock needs no room."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with only_agent(tmp_path):
+            assert (tmp_path / "lock").read_bytes() == b""
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_place_that_is_no_directory_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(BadSettings, match="expected a state directory that can"),
+        only_agent(tmp_path / "file"),
+    ):
+        pass
 
 
 def test_a_file_that_is_no_journal_is_set_aside_whole(tmp_path: Path) -> None:
@@ -66,7 +105,7 @@ def test_damage_inside_a_row_is_damage(tmp_path: Path) -> None:
         db.commit()
     with journal_in(tmp_path) as journal, pytest.raises(JournalCorrupt, match="a batch of readings is dam"):
         list(journal.rebuild())
-    aside = begin_anew(tmp_path, now_ms=9)
+    aside = replace_journal(tmp_path, now_ms=9)
     assert aside.is_file()
     with journal_in(tmp_path) as journal:
         assert list(journal.rebuild()) == []

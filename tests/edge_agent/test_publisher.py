@@ -12,7 +12,7 @@ from paho.mqtt.client import Client
 from edge_agent.core.messages import Estimate, decode_estimate
 from edge_agent.journal import Change, Journal
 from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
-from edge_agent.outlet import IN_FLIGHT, Outlet
+from edge_agent.publisher import IN_FLIGHT, Publisher
 from edge_agent.settings import Topics
 from tests.conftest import make_model
 from tests.support.broker import Broker, Mosquitto, Proxy, client, wait_until
@@ -26,7 +26,7 @@ def estimates(number: int, first: int = 0) -> list[Estimate]:
 
 
 class Way:
-    """An outlet at a real broker, turned by hand, and somebody who hears everything."""
+    """A publisher at a real broker, turned by hand, and somebody who hears everything."""
 
     def __init__(self, journal: Journal, broker: Broker, ear: Client, version: str = "3.1.1") -> None:
         self.heard: list[tuple[str, bytes]] = []
@@ -37,9 +37,9 @@ class Way:
         ear.subscribe([("calibrated/#", 1), ("agents/#", 1)])
         wait_until(lambda: subscribed, what="the ear")
         self.inbox = Inbox()
-        address = Address(broker.host, broker.port, "outlet", version)
+        address = Address(broker.host, broker.port, "publisher", version)
         self.connection = Connection(address, ("agents/van-1/status", b"offline"), self.inbox, lambda: 0)
-        self.outlet = Outlet(self.connection, Topics(), "van-1", journal)
+        self.publisher = Publisher(self.connection, Topics(), "van-1", journal)
 
     def connect(self) -> None:
         self.connection.start([])
@@ -50,10 +50,12 @@ class Way:
 
     def settle(self) -> list[int]:
         """Let the broker's acknowledgements in."""
-        for _, event in self.inbox.receive(0.05, 1_000):
-            if isinstance(event, Published):
-                self.outlet.settle(event.mid, refused=bool(event.refused))
-        return self.outlet.take_delivered()
+        return [
+            estimate
+            for _, event in self.inbox.receive(0.05, 1_000)
+            if isinstance(event, Published)
+            for estimate in self.publisher.settle(event.mid, refused=bool(event.refused))
+        ]
 
     def on(self, topic: str) -> list[bytes]:
         return [payload for heard, payload in self.heard if heard == topic]
@@ -78,12 +80,12 @@ def test_a_backlog_goes_out_in_order_and_no_faster_than_it_is_acknowledged(
     way: Way, journal: Journal
 ) -> None:
     total = 3 * IN_FLIGHT
-    way.outlet.committed(journal.commit(Change(estimates=estimates(total)), now_ms=0))
+    way.publisher.flush(journal.commit(Change(estimates=estimates(total)), now_ms=0))
     delivered: list[int] = []
 
     def turn() -> bool:
-        way.outlet.flush()
-        assert way.outlet.handed <= IN_FLIGHT
+        way.publisher.flush()
+        assert way.publisher.in_flight <= IN_FLIGHT
         delivered.extend(way.settle())
         return len(delivered) >= total
 
@@ -100,7 +102,7 @@ def test_what_was_not_acknowledged_is_sent_again_after_a_restart(
 ) -> None:
     made = journal.commit(Change(estimates=estimates(2)), now_ms=0)
     journal.commit(Change(delivered=[made[0].id]), now_ms=0)
-    way.outlet.flush()
+    way.publisher.flush()
     wait_until(lambda: way.on("calibrated/5A2D/co"))
     assert [decode_estimate(p).seq for p in way.on("calibrated/5A2D/co")] == [2]
 
@@ -113,8 +115,8 @@ def test_goodbye_is_said_although_the_broker_acknowledges_nothing(journal: Journ
         way.connect()
         journal.commit(Change(estimates=estimates(IN_FLIGHT)), now_ms=0)
         with proxy.deaf():
-            way.outlet.flush()
-            way.outlet.say_goodbye()
+            way.publisher.flush()
+            way.publisher.publish_offline()
             wait_until(lambda: way.on("agents/van-1/status") == [b"offline"], 5, "goodbye")
         way.connection.stop()
     proxy.close()
@@ -132,17 +134,17 @@ def test_an_estimate_that_the_broker_refuses_stays_until_it_is_let_in(
     with client(broker) as ear:
         way = Way(journal, broker, ear, version="5")
         way.connect()
-        way.outlet.flush()
+        way.publisher.flush()
         delivered: list[int] = []
-        wait_until(lambda: delivered.extend(way.settle()) or not way.outlet.handed)  # type: ignore[func-returns-value]
+        wait_until(lambda: delivered.extend(way.settle()) or not way.publisher.in_flight)  # type: ignore[func-returns-value]
         assert delivered == [made[2].id]
         journal.commit(Change(delivered=delivered), now_ms=0)
         broker.stop()
         acl.write_text("topic readwrite #\n")
         broker.start()
         way.wait_until_connected()
-        way.outlet.announce([])
-        way.outlet.flush()
+        way.publisher.republish([])
+        way.publisher.flush()
         wait_until(lambda: delivered.extend(way.settle()) or len(delivered) >= 3)  # type: ignore[func-returns-value]
         way.connection.stop()
     broker.stop()
@@ -151,10 +153,10 @@ def test_an_estimate_that_the_broker_refuses_stays_until_it_is_let_in(
 
 def test_a_newcomer_finds_status_the_newest_and_the_cards(way: Way, journal: Journal, broker: Broker) -> None:
     journal.commit(Change(estimates=estimates(3)), now_ms=0)
-    way.outlet.announce([make_model()])
-    way.outlet.withdraw("5CB6")
-    way.outlet.tell('{"v":1}')
-    way.outlet.flush()
+    way.publisher.republish([make_model()])
+    way.publisher.remove_card("5CB6")
+    way.publisher.publish_health('{"v":1}')
+    way.publisher.flush()
     kept: dict[str, bytes] = {}
     wait_until(lambda: way.on("agents/van-1/health"))
     with client(broker) as newcomer:
@@ -176,16 +178,16 @@ def test_a_card_whose_model_went_while_the_broker_was_away_is_taken_down(
 ) -> None:
     """5CB6 is withdrawn before there is a connection, 5A2D's bundle was removed before the agent ran."""
     journal.commit(Change(estimates=estimates(1)), now_ms=0)
-    way.outlet.announce([make_model("5A2D"), make_model("5CB6"), make_model("D3EB")])
-    way.outlet.flush()
+    way.publisher.republish([make_model("5A2D"), make_model("5CB6"), make_model("D3EB")])
+    way.publisher.flush()
     wait_until(lambda: way.on("calibrated/D3EB/model"))
     way.connection.stop()
     later = Way(journal, broker, way.ear)
-    later.outlet.withdraw("5CB6")
-    later.outlet.flush()
+    later.publisher.remove_card("5CB6")
+    later.publisher.flush()
     later.connect()
-    later.outlet.announce([make_model("D3EB")])
-    later.outlet.flush()
+    later.publisher.republish([make_model("D3EB")])
+    later.publisher.flush()
     wait_until(lambda: later.on("calibrated/D3EB/model")[1:])  # the first was retained
     later.connection.stop()
     assert later.on("calibrated/5A2D/model")[-1] == b""
@@ -209,8 +211,8 @@ def test_whatever_is_asked_is_answered_and_harms_nothing(
     way: Way, asked: dict[str, object], answer: object
 ) -> None:
     """A lone surrogate once ended the agent: SQLite cannot take it."""
-    way.outlet.request(json.dumps(asked).encode())
-    while way.outlet.answer():
+    way.publisher.request(json.dumps(asked).encode())
+    while way.publisher.answer():
         pass
     wait_until(lambda: way.on("agents/van-1/response/a"))
     expected = answer if isinstance(answer, dict) else {"id": "a", "error": answer}
@@ -234,14 +236,14 @@ def test_whatever_is_asked_is_answered_and_harms_nothing(
     ],
 )
 def test_a_request_without_a_usable_id_is_left_unanswered(way: Way, payload: bytes) -> None:
-    way.outlet.request(payload)
-    assert not way.outlet.answer()
+    way.publisher.request(payload)
+    assert not way.publisher.answer()
 
 
 def test_too_many_requests_are_told_to_wait(way: Way) -> None:
     for number in range(30):
-        way.outlet.request(json.dumps({"id": f"r{number}", "sensor": "5A2D"}).encode())
-    while way.outlet.answer():
+        way.publisher.request(json.dumps({"id": f"r{number}", "sensor": "5A2D"}).encode())
+    while way.publisher.answer():
         way.settle()
     wait_until(lambda: len(way.heard) >= 30)
     answers = [json.loads(payload) for _, payload in way.heard]

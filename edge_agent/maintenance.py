@@ -1,0 +1,122 @@
+"""Periodic work beside the readings: changed bundles, the journal's size, health, systemd."""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from edge_agent import health
+from edge_agent.bundles import Bundles
+from edge_agent.clock import Every, Timekeeper
+from edge_agent.commit import GroupCommit
+from edge_agent.core.errors import JournalUnavailable
+from edge_agent.intake import Intake
+from edge_agent.journal import Journal
+from edge_agent.log import logger
+from edge_agent.publisher import Publisher
+from edge_agent.settings import Settings
+from edge_agent.systemd import Notifier
+
+LOOK_MS = 2_000  # how often the bundles, the kernel's clock and the journal's size are checked
+TRIM_MS = 600_000
+ALIVE_MS = 10_000
+
+
+class Maintenance:
+    """Each task has its own period; all are cheap, so that none delays the loop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        time: Timekeeper,
+        bundles: Bundles,
+        journal: Journal,
+        commits: GroupCommit,
+        intake: Intake,
+        publisher: Publisher,
+        notifier: Notifier,
+    ) -> None:
+        self._settings, self._time = settings, time
+        self._bundles, self._journal, self._commits = bundles, journal, commits
+        self._intake, self._publisher, self._notifier = intake, publisher, notifier
+        self._began_ms = time.elapsed_ms
+        self._log = logger()
+        self._look, self._trim = Every(LOOK_MS), Every(TRIM_MS)
+        self._health = Every(settings.health.interval_s * 1000)
+        self._alive = Every(notifier.watchdog_s * 500 or ALIVE_MS)
+
+    def check_bundles_soon(self) -> None:
+        """Check the bundles in the next iteration."""
+        self._look.soon()
+
+    def publish_health_soon(self) -> None:
+        """Publish health in the next iteration."""
+        self._health.soon()
+
+    def run_due(self, state: str) -> None:
+        """Run every task that is due; `state` is a word on the connection for systemd."""
+        elapsed_ms = self._time.elapsed_ms
+        if self._look.due(elapsed_ms):
+            if self._time.ask_kernel():
+                self._log.info("clock.synchronised" if self._time.synchronised else "clock.unsynchronised")
+            self._reload()
+            self._bound_journal()
+        if self._trim.due(elapsed_ms):
+            self._trim_journal()
+        if self._health.due(elapsed_ms):
+            record = json.dumps(self._health_record(), separators=(",", ":"))
+            self._publisher.publish_health(record)
+            self._commits.add_fact("health", record)
+        if self._alive.due(elapsed_ms):
+            depth, _ = self._journal.outbox()
+            self._notifier.alive(f"{state}, {self._intake.sensors} sensors, {depth} estimates queued")
+
+    def _reload(self) -> None:
+        """Use changed bundles; a window is estimated by the model that is loaded when it closes."""
+        for update in self._bundles.refresh():
+            if update.reason:
+                self._log.error("bundle.refused", reason=update.reason)
+            elif update.model:
+                self._log.info("bundle.loaded", sensor=update.sensor, model=update.model.id)
+                self._publisher.publish_card(update.model)
+            elif update.sensor:
+                self._log.warning("bundle.removed", sensor=update.sensor)
+                self._publisher.remove_card(update.sensor)
+
+    def _trim_journal(self) -> None:
+        """Delete by age only with a trusted clock: one that is set to 2099 would delete everything."""
+        if self._time.trusted:
+            keep_days_ms = int(self._settings.journal.keep_days * 86_400_000)
+            # On a full disk even deleting needs room; the next commit reports that.
+            with suppress(JournalUnavailable):
+                self._journal.forget(self._time.now_ms - keep_days_ms)
+
+    def _bound_journal(self) -> None:
+        """Checked often, because a flood of readings can write 100 MB in ten minutes."""
+        dropped = 0
+        with suppress(JournalUnavailable):
+            dropped = self._journal.shrink(self._settings.journal.max_mb * 1_000_000)
+        if dropped:
+            self._log.error("estimates.dropped", estimates=dropped, reason="the journal is full")
+
+    def _health_record(self) -> dict[str, Any]:
+        depth, oldest_ms = self._journal.outbox()
+        silent_since_ms = self._time.elapsed_ms - int(self._settings.health.silent_s * 1000)
+        models, heard = self._bundles.models, self._intake.heard
+        return health.record(
+            agent=self._settings.agent,
+            now_ms=self._time.now_ms,
+            interval_s=self._settings.health.interval_s,
+            uptime_s=(self._time.elapsed_ms - self._began_ms) // 1000,
+            clock="synchronised" if self._time.synchronised else "unsynchronised",
+            readings=self._intake.counts,
+            outbox={
+                "depth": depth,
+                "oldest_s": None if oldest_ms is None else max(0, self._time.now_ms - oldest_ms) // 1000,
+                "dropped": self._journal.dropped,
+            },
+            sensors={
+                sensor: heard.describe(sensor, models.get(sensor), silent_since_ms)
+                for sensor in sorted({*heard.sensors(), *models})
+            },
+            journal_bytes=self._journal.size_bytes(),
+        )
