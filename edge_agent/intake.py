@@ -114,7 +114,7 @@ class Intake:
             self.remember(traces)
             self._admitted.update(reading.sensor for reading in readings)
             for reading in readings:
-                outcome = self._windows.add(reading, time.now_ms, False, time.elapsed_ms)
+                outcome = self._windows.add(reading, time.now_ms, trusted=False, steady_ms=time.elapsed_ms)
                 restored += outcome is Outcome.ACCEPTED
         held, traces, lost = journal.held(boot)
         self.remember(traces)

@@ -109,18 +109,18 @@ class Windows:
         return len(self._sensors)
 
     def add(
-        self, reading: Reading, now_ms: int, synchronised: bool = True, steady_ms: int | None = None
+        self, reading: Reading, now_ms: int, trusted: bool = True, steady_ms: int | None = None
     ) -> Outcome:
-        """Put a reading in its window; `synchronised` says whether now_ms may judge the future."""
+        """Put a reading in its window; `trusted` says whether now_ms may reject the future."""
         name, channel, at_ms, value = reading
-        if synchronised and at_ms > now_ms + self.future_ms:
+        if trusted and at_ms > now_ms + self.future_ms:
             return Outcome.FUTURE
         sensor = self._sensors.get(name)
         if sensor is None:
             sensor = self._sensors[name] = _Sensor()
         start_ms = at_ms - at_ms % self.length_ms
         if start_ms < sensor.horizon_ms:
-            if synchronised and sensor.horizon_ms > now_ms + IMPLAUSIBLE_MS:
+            if trusted and sensor.horizon_ms > now_ms + IMPLAUSIBLE_MS:
                 self._rewind_horizon(name, sensor, start_ms, now_ms)
             if start_ms < sensor.horizon_ms:
                 return Outcome.LATE

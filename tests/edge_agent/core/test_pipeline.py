@@ -101,7 +101,7 @@ def test_the_clock_is_told_with_the_estimate(model: Model) -> None:
     windows = Windows()
     pipeline = Pipeline(windows, {"5A2D": model})
     for reading in recording():
-        windows.add(reading, reading.at_ms, False)
+        windows.add(reading, reading.at_ms, trusted=False)
     [estimate] = pipeline.close(now_ms=START_MS + 2_000_000, synchronised=False)
     assert (estimate.clock, estimate.quality) == ("unsynchronised", 3)
     assert estimate.reasons == ("clock_unsynchronised",)

@@ -222,7 +222,7 @@ def test_one_stamp_from_the_future_cannot_close_real_windows() -> None:
     assert windows.add(reading(300_006), now_ms=5) is Outcome.FUTURE
     assert windows.add(reading(300_005), now_ms=5) is Outcome.ACCEPTED
     assert windows.close() == []
-    assert windows.add(reading(10 * LENGTH_MS), now_ms=5, synchronised=False) is Outcome.ACCEPTED
+    assert windows.add(reading(10 * LENGTH_MS), now_ms=5, trusted=False) is Outcome.ACCEPTED
 
 
 def test_a_flood_is_bounded_and_counted() -> None:
@@ -256,7 +256,7 @@ def test_a_stamp_from_far_ahead_moves_nothing_for_good() -> None:
     """Nor does coming back from it open a window that was closed before."""
     windows = Windows(LENGTH_MS, GRACE_MS)
     for at_ms in (5, LENGTH_MS, 4_000_000_000_000):
-        windows.add(reading(at_ms), now_ms=LENGTH_MS, synchronised=False)
+        windows.add(reading(at_ms), now_ms=LENGTH_MS, trusted=False)
     assert starts(windows.close()) == [0, LENGTH_MS]
     now_ms = LENGTH_MS + MINUTE_MS
     assert windows.add(reading(now_ms), now_ms) is Outcome.LATE
