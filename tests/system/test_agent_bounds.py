@@ -85,7 +85,7 @@ def test_a_journal_that_has_grown_too_large_is_cut_within_seconds(
 def test_one_reading_from_2096_does_not_silence_a_sensor_for_ever() -> None:
     """Accepted while the clock could not judge, it makes every later reading late; also after a restart."""
     windows = Windows()
-    windows.add(Reading("5A2D", "op1", 4_000_000_000_000, 1.0), now_ms=START_MS, synchronised=False)
+    windows.add(Reading("5A2D", "op1", 4_000_000_000_000, 1.0), now_ms=START_MS, trusted=False)
     assert windows.add(Reading("5A2D", "op1", START_MS, 1.0), now_ms=START_MS) is Outcome.ACCEPTED
 
 
