@@ -135,13 +135,13 @@ def show(page: Page, sensor: str) -> None:
 
 def test_every_sensor_shows_its_value_interval_and_quality(page: Page, van: Van) -> None:
     """What the estimate says is what the card says."""
-    page.wait_for_text("All 6 sensors are fine.", "h1")
+    page.wait_for_text("All 6 sensors report.", "h1")
     for sensor in SENSORS:
         newest = van.past[sensor][-1]
         shown = page.evaluate(f"document.querySelector('[data-sensor=\"{sensor}\"]').innerText")
         assert f"{newest['value']:.2f}" in shown
-        assert f"{newest['low']:.2f} to {newest['high']:.2f} · 90 %" in shown
-        assert "Good" in shown
+        assert f"likely between {newest['low']:.2f} and {newest['high']:.2f} ppm (90 %)" in shown
+        assert "Data OK" in shown
     assert page.complaints() == []
 
 
@@ -290,7 +290,7 @@ def test_any_gas_unit_and_size_are_shown_as_they_are(page: Page, van: Van) -> No
     van.publish_card("TINY", auxiliary="humidity", curves=curves, domain={}, unit="mg/m³")
     show(page, "TINY")
     page.wait_for_text("Last day NO2, mg/m³", ".day-section h2")
-    page.wait_for_text("0.0031 to 0.0053 · 99.9 %", ".now")
+    page.wait_for_text("likely between 0.0031 and 0.0053 mg/m³ (99.9 %)", ".now")
     page.wait_for_text("0.04210 ×", ".terms")
     page.wait_for_text("Weights against humidity", "[aria-label=Weights]")
     assert page.evaluate("document.querySelector('.day-section th:nth-child(2)').textContent") == "NO2, mg/m³"
@@ -319,7 +319,7 @@ def test_a_huge_number_neither_breaks_a_line_nor_the_layout(page: Page, van: Van
 
 def test_a_killed_agent_shows_as_offline(page: Page, van: Van) -> None:
     """The last will is enough: no goodbye is needed."""
-    page.wait_for_text("All 6 sensors are fine.", "h1")
+    page.wait_for_text("All 6 sensors report.", "h1")
     van.die()
     page.wait_for_text("van-1 is offline.", "h1")
     page.wait_for_text("Offline", '[data-sensor="5A2D"]')
@@ -328,12 +328,12 @@ def test_a_killed_agent_shows_as_offline(page: Page, van: Van) -> None:
 
 def test_what_is_taken_out_of_service_leaves_the_page(page: Page, van: Van) -> None:
     """Clearing what is retained of a sensor or a van takes it off an open page; it can come back."""
-    page.wait_for_text("All 6 sensors are fine.", "h1")
+    page.wait_for_text("All 6 sensors report.", "h1")
     van.clear("calibrated/5A2D/co/latest")
-    page.wait_for_text("All 5 sensors are fine.", "h1")
+    page.wait_for_text("All 5 sensors report.", "h1")
     van.publish(van.past["5A2D"][-1])
-    page.wait_for_text("All 6 sensors are fine.", "h1")
-    page.wait_for_text("Good", '[data-sensor="5A2D"]')
+    page.wait_for_text("All 6 sensors report.", "h1")
+    page.wait_for_text("Data OK", '[data-sensor="5A2D"]')
     van.clear("agents/van-1/status")
     page.wait_for_text("Unknown", '[data-agent="van-1"]')
     van.clear("agents/van-1/health")
@@ -349,7 +349,7 @@ def test_a_van_that_stopped_reporting_is_not_called_online(
     page.wait_for_text("No report since", ".troubles")
     page.wait_for_text("No report", '[data-agent="van-1"] .state')
     page.wait_for_text("the van needs attention", "h1")
-    page.wait_for_text("last known: every channel speaks", '[data-agent="van-1"]')
+    page.wait_for_text("last known: all reporting", '[data-agent="van-1"]')
     van.publish_health(health(time.time(), {}))
     page.wait_for_text("Online", '[data-agent="van-1"] .state')
     assert "last known" not in page.evaluate("document.querySelector('.van').innerText")
@@ -383,19 +383,19 @@ def test_a_broken_sensor_is_named_with_the_reason_in_words(page: Page, van: Van)
 
 def test_a_lost_broker_is_said_and_found_again(page: Page, broker: WebBroker, van: Van) -> None:
     """Nothing is called fine without a connection; the page comes back by itself."""
-    page.wait_for_text("All 6 sensors are fine.", "h1")
+    page.wait_for_text("All 6 sensors report.", "h1")
     rendered = "getComputedStyle(document.querySelector('[role=status]')).display !== 'none'"
     assert page.evaluate(rendered), "a live region that is not there yet is not spoken"
     broker.stop()
     page.wait_for_text("Disconnected.", "h1")
     page.wait_for_text(f"Disconnected from {broker.websocket}", "[role=status]")
     assert page.evaluate("document.title").startswith("Disconnected")
-    page.wait_for_text("Last heard: good", '[data-sensor="5A2D"] .state')
-    page.wait_for_text("Last heard: online", '[data-agent="van-1"] .state')
+    page.wait_for_text("Last known: data OK", '[data-sensor="5A2D"] .state')
+    page.wait_for_text("Last known: online", '[data-agent="van-1"] .state')
     assert page.evaluate("document.querySelectorAll('main .mark').length") == 0
     assert page.evaluate("getComputedStyle(document.querySelector('.value')).opacity") == "1"
     page.evaluate("location.hash = '#/sensor/5A2D'")
-    page.wait_for_text("Last heard: good", ".now")
+    page.wait_for_text("Last known: data OK", ".now")
     page.evaluate("(() => { const now = Date.now; Date.now = () => now() + 864e5; })()")
     page.wait_for_text(f"since {time.strftime('%-d %b %Y', time.gmtime())}, ", "[role=status]")  # another day
     broker.start()
@@ -419,7 +419,7 @@ def test_the_van_and_not_this_device_knows_what_time_it_is(
     for sensor in SENSORS[1:]:
         van.publish(estimate(sensor, true_s // WINDOW_S * WINDOW_S - WINDOW_S, **fresh))
     page = chromium.open(f"{site}?broker={broker.websocket}", width=390, height=844)
-    page.wait_for_text("All 6 sensors are fine.", "h1")
+    page.wait_for_text("All 6 sensors report.", "h1")
     van.publish_health(health(true_s, {}))
     page.wait_for_text("This device’s clock is 3 hours slow.", "[role=status]")
     page.wait_for_text("1 of 6 sensors needs attention.", "h1")
@@ -432,18 +432,18 @@ def test_the_van_and_not_this_device_knows_what_time_it_is(
 def test_a_replay_of_the_past_is_not_called_stale(page: Page, van: Van) -> None:
     """Arrival counts, and the age of the newest window is told."""
     van.publish(estimate("PAST", wire.seconds("2020-02-01T10:15:00Z")))
-    page.wait_for_text("Good", '[data-sensor="PAST"]')
+    page.wait_for_text("Data OK", '[data-sensor="PAST"]')
     page.wait_for_text("years ago", '[data-sensor="PAST"]')
 
 
 def test_as_many_sensors_as_an_agent_takes_are_shown_and_the_rest_is_told(page: Page, van: Van) -> None:
     """256 sensors, and a sentence at the top for those beyond; their messages are not unreadable."""
-    page.wait_for_text("All 6 sensors are fine.", "h1")
+    page.wait_for_text("All 6 sensors report.", "h1")
     start = newest_start(van, "5A2D")
     crowd = [f"N{i:03d}" for i in range(250)]
     for sensor in crowd:
         van.send_raw(f"calibrated/{sensor}/co", json.dumps(estimate(sensor, start)).encode())
-    page.wait_for_text("All 256 sensors are fine.", "h1")
+    page.wait_for_text("All 256 sensors report.", "h1")
     assert page.evaluate("document.querySelector('.unshown').innerText") == ""
     van.publish_health(
         health(time.time(), {name: sensor_health(time.time()) for name in [*crowd, "X1", "X2"]})
@@ -479,7 +479,7 @@ def test_hostile_text_is_only_text(page: Page, van: Van) -> None:
 
 def test_the_page_is_read_with_the_keyboard(page: Page, van: Van) -> None:
     """A card opens with Enter, focus goes to the new heading, and arrows read the chart window by window."""
-    page.wait_for_text("All 6 sensors are fine.", "h1")
+    page.wait_for_text("All 6 sensors report.", "h1")
     page.evaluate("document.querySelector('[data-sensor=\"5A2D\"] a').focus()")
     page.press("Enter")
     page.wait("document.activeElement.matches('h1') && document.activeElement.innerText === '5A2D'")
@@ -524,7 +524,7 @@ def test_a_sensor_that_was_never_heard_has_a_heading(page: Page) -> None:
     page.evaluate("location.hash = '#/sensor/NONE'")
     page.wait("document.activeElement.matches('h1')")
     assert page.evaluate("[...document.querySelectorAll('h1')].map((h1) => h1.innerText)") == ["NONE"]
-    page.wait_for_text("Nothing has been heard from this sensor yet.", "main")
+    page.wait_for_text("No data from this sensor yet.", "main")
 
 
 @pytest.mark.usefixtures("van")
@@ -532,7 +532,7 @@ def test_a_sensor_that_was_never_heard_has_a_heading(page: Page) -> None:
 def test_nothing_is_cut_off(chromium: Chromium, site: str, broker: WebBroker, width: int, dark: bool) -> None:
     """No sideways scrolling, on the narrowest phone or on a desk."""
     page = chromium.open(f"{site}?broker={broker.websocket}", width=width, dark=dark)
-    page.wait_for_text("All 6 sensors are fine.", "h1")
+    page.wait_for_text("All 6 sensors report.", "h1")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     show(page, "5A2D")
     assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -545,7 +545,7 @@ def test_a_broker_with_a_password_is_signed_in_to(chromium: Chromium, site: str,
     passwords.write_text(f"eva:{hashed('sesame')}\n")
     guarded = WebBroker(tmp_path, "allow_anonymous false", f"password_file {passwords}")
     page = chromium.open(f"{site}?broker={guarded.websocket}", width=390, height=844)
-    page.wait_for_text("it asks for a user and password", "[role=status]")
+    page.wait_for_text("it needs a user and password", "[role=status]")
     page.evaluate("document.querySelector('.link').click()")
     fields = "[...document.querySelectorAll('[name=username], [name=password]')]"
     assert page.evaluate(f"{fields}.map((field) => field.autocomplete)") == ["off", "off"], "a link named it"
@@ -559,7 +559,7 @@ def test_a_broker_with_a_password_is_signed_in_to(chromium: Chromium, site: str,
     page.wait("window.before === undefined")
     page.wait_for_text("Live", ".link")  # the password stays when nothing is typed
     page.evaluate("document.querySelector('.forget').click()")
-    page.wait_for_text("it asks for a user and password", "[role=status]")
+    page.wait_for_text("it needs a user and password", "[role=status]")
     guarded.stop()
 
 
@@ -568,7 +568,7 @@ def test_an_address_that_cannot_be_used_is_said(chromium: Chromium, site: str, a
     """What the browser will not dial ends in words, not in waiting for ever."""
     page = chromium.open(f"{site}?broker={urllib.parse.quote(address)}", width=390, height=844)
     page.wait_for_text("cannot be used", "[role=status]")
-    page.wait_for_text("No broker to listen to.", "h1")
+    page.wait_for_text("The broker’s address cannot be used.", "h1")
     assert page.evaluate("document.title") == "No address · RESPIRE"
 
 
@@ -602,7 +602,7 @@ def test_a_refused_subscription_is_not_live(
     page = chromium.open(f"{site}?broker={strict.websocket}", width=390, height=844)
     page.wait_for_text(f"may not read {topic.removesuffix('#')}", "[role=status]")
     page.wait_for_text("Refused", ".link")
-    page.wait_for_text("The broker refused.", "h1")
+    page.wait_for_text("The broker refused access.", "h1")
     van.leave()
     strict.stop()
 

@@ -161,7 +161,7 @@ def page(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]
 
 def test_the_dashboard_shows_the_running_demo(page: Page, tmp_path: Path) -> None:
     """Six fine sensors with values; README's picture is one of these (DASHBOARD_PICTURE=FILE)."""
-    page.wait_for_text("All 6 sensors are fine.", "h1", 30)
+    page.wait_for_text("All 6 sensors report.", "h1", 30)
     for sensor in SENSORS:
         page.wait_for_text("ppm", f'[data-sensor="{sensor}"]')
     page.wait_for_text("Online", '[data-agent="van-1"]')
@@ -182,8 +182,8 @@ def test_a_broken_sensor_is_flagged_until_it_is_mended(demo: Demo, page: Page) -
         page.wait_for_text("1 of 6 sensors needs attention.", "h1")
         page.wait_for_text("OP1 is outside the range the model was trained on", ".troubles")
         page.wait_for_text("Fail", loose)
-    page.wait_for_text("All 6 sensors are fine.", "h1")
-    page.wait_for_text("Good", loose)
+    page.wait_for_text("All 6 sensors report.", "h1")
+    page.wait_for_text("Data OK", loose)
     assert page.complaints() == []
 
 

@@ -1,4 +1,4 @@
-/** Where the broker is, and who asks. The address may stand in the page's URL; a password never does. */
+/** The broker's address and credentials. The address may be in the page's URL; a password never is. */
 
 export interface Credentials {
   username: string;
@@ -13,16 +13,16 @@ export function brokerAddress(page: URL): string {
   return `${scheme}://${page.hostname || "127.0.0.1"}:9001`;
 }
 
-/** What is wrong with an address, in words; null when it can be used. */
+/** Why an address cannot be used, in words; null if it can. */
 export function addressFault(address: string): string | null {
-  if (/\s/u.test(address)) return "an address has no blanks in it";
+  if (/\s/u.test(address)) return "it contains a blank";
   const url = URL.canParse(address) ? new URL(address) : null;
   if (!url || (url.protocol !== "ws:" && url.protocol !== "wss:")) return "expected ws://host:port or wss://host:port";
-  if (url.username || url.password) return "the user and password go into the form, not into the address";
+  if (url.username || url.password) return "enter the user and password in the form, not in the address";
   return null;
 }
 
-// One entry per broker: a link that names another broker must not be handed this one's password.
+// One entry per broker: a link to another broker must not get this one's password.
 const key = (address: string) => `respire.credentials ${address}`;
 
 export function loadCredentials(store: Storage, address: string): Credentials | null {

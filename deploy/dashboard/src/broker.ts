@@ -46,8 +46,8 @@ export class Broker implements Line {
     try {
       this.client = this.dial();
     } catch (error) {
-      // What the browser refuses to dial: an unsafe port, or ws from a page that came over https.
-      return this.become("unusable", `the browser says, ${(error as Error).message.replace(/\.$/, "")}`);
+      // Browsers refuse unsafe ports, and ws from a page served over https.
+      return this.become("unusable", `the browser reports: ${(error as Error).message.replace(/\.$/, "")}`);
     }
     this.listen(this.client);
   }
@@ -55,7 +55,8 @@ export class Broker implements Line {
   private dial(): MqttClient {
     return mqtt.connect(this.address, {
       ...this.credentials,
-      protocolVersion: 4, // the demo's embedded broker knows no 5
+      // amqtt, the demo's fallback broker, has no MQTT 5.
+      protocolVersion: 4,
       clientId: `dashboard-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(16)}`,
       keepalive: KEEPALIVE_S,
       reconnectPeriod: RETRY_MS,
@@ -90,7 +91,7 @@ export class Broker implements Line {
     });
   }
 
-  /** A connection that may not read is not live; a subscription cut off by a lost connection was not refused. */
+  /** A refused subscription is a refused connection. One that failed because the connection was lost is not. */
   private subscribe(topics: string[], granted?: () => void): void {
     this.client?.subscribe(topics, { qos: 1 }, (error, _, answer) => {
       const refused = topics.filter((_topic, i) => Number(answer?.granted[i]) >= SUBSCRIPTION_FAILED);
@@ -99,10 +100,10 @@ export class Broker implements Line {
     });
   }
 
-  /** Asking again with the same password only fills the broker's log. */
+  /** No retry: the same password would be refused again. */
   private refuse(client: MqttClient): void {
     client.end(true);
-    this.become("refused", this.credentials ? "the user or password is wrong" : "it asks for a user and password");
+    this.become("refused", this.credentials ? "the user or password is wrong" : "it needs a user and password");
   }
 
   private become(state: Link["state"], why = ""): void {

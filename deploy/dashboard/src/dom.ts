@@ -1,9 +1,9 @@
-/** Building the page: text goes in as text, never as HTML. */
+/** Building the page. Text is inserted as text, never as HTML. */
 
 type Child = Node | string | null;
 type Attributes = Record<string, string | boolean | EventListener>;
 
-/** An element; attributes beginning with `on` are listeners, false leaves an attribute out. */
+/** An element. Attributes that begin with `on` are listeners; `false` omits an attribute. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -28,14 +28,14 @@ function decorate(element: Element, attributes: Attributes, children: Child[]): 
   element.append(...children.filter((child) => child !== null));
 }
 
-/** Change a text only if it differs, so that a live region speaks once. */
+/** Change a text only if it differs, so that a screen reader reads a live region once. */
 export function say(element: Element, words: string): void {
   if (element.textContent !== words) element.textContent = words;
 }
 
 const keys = new WeakMap<Element, unknown>();
 
-/** Replace the children only when `key`, a text or an object of its own, has changed: focus, selection and open details survive. */
+/** Replace the children only when `key` (a text or an object) has changed, to keep focus, selection and open details. */
 export function refill(element: HTMLElement, key: unknown, children: () => Child[]): void {
   if (keys.get(element) === key) return;
   keys.set(element, key);

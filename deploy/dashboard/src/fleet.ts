@@ -1,4 +1,4 @@
-/** Everything the page knows: sensors with their last day, and the agents that serve them. */
+/** What the page knows: sensors with their last day, and the agents that serve them. */
 
 import { MAX_ENTRIES } from "./payload";
 import type { Card, Estimate, Health } from "./wire";
@@ -7,20 +7,20 @@ export const DAY_MS = 86_400_000;
 const MAX_SENSORS = MAX_ENTRIES;
 const MAX_AGENTS = 16;
 const MAX_UNSHOWN = 10_000;
-/** Less than this is a slow network, not a wrong clock. */
+/** A smaller difference may be the delay of the network. */
 const MIN_SKEW_MS = 120_000;
 const MAX_WINDOWS = 1_440;
 
-/** Estimates, days and cards are replaced, never changed, so that who draws them can tell by identity. */
+/** Estimates, days and cards are replaced, never changed, so that views can compare by identity. */
 export interface Sensor {
   id: string;
   newest: Estimate | null;
-  /** The day that ends with the newest: sorted by start, one per window. */
+  /** The day that ends with the newest window: sorted by start, one estimate per window. */
   windows: Estimate[];
-  /** What the day is taken from: a window from the future must not cost the day before it. */
+  /** All kept windows. `windows` is taken from them, so that one window from the future does not empty the day. */
   kept: Estimate[];
   card: Card | null;
-  /** By this device's clock, when the newest window came as news; null when it was only retained or fetched. */
+  /** When the newest window arrived live, by this device's clock; null if it was retained or fetched. */
   heardMs: number | null;
 }
 
@@ -28,27 +28,27 @@ export interface Agent {
   id: string;
   status: "online" | "offline" | null;
   health: Health | null;
-  /** By this device's clock, when its health came as news; null when it was only retained. */
+  /** When its health arrived live, by this device's clock; null if it was retained. */
   heardMs: number | null;
 }
 
 export class Fleet {
   readonly sensors = new Map<string, Sensor>();
   readonly agents = new Map<string, Agent>();
-  /** How far this device's clock is behind that of a synchronised van; 0 while it hardly is. */
+  /** How far this device's clock is behind that of a synchronised van; 0 below two minutes. */
   skewMs = 0;
-  /** Names past the bounds. */
+  /** Names beyond the limits above. */
   readonly unshownSensors = new Set<string>();
   readonly unshownAgents = new Set<string>();
 
-  /** Take one estimate; `heardMs` is its arrival if it came as news. Twice is the same as once, in any order. */
+  /** Add one estimate; `heardMs` is its arrival if it came live. Order and repetition do not matter. */
   addEstimate(estimate: Estimate, heardMs: number | null): void {
     const sensor = this.sensor(estimate.sensor);
     if (!sensor) return;
     insert(sensor.kept, estimate);
     if (succeeds(estimate, sensor.newest, heardMs !== null)) {
       sensor.newest = estimate;
-      // An old window that comes late says nothing about whether the sensor is alive now.
+      // An old window that arrives late does not show that the sensor is alive now.
       sensor.heardMs = heardMs ?? sensor.heardMs;
     }
     sensor.kept = trimmed(sensor.kept, sensor.newest!);
@@ -65,7 +65,7 @@ export class Fleet {
     if (agent) agent.status = status;
   }
 
-  /** Take a health report; `heardMs` is its arrival if it came as news. */
+  /** Set a health report; `heardMs` is its arrival if it came live. */
   setHealth(id: string, health: Health, heardMs: number | null): void {
     const agent = this.agent(id);
     if (agent) {
@@ -76,11 +76,11 @@ export class Fleet {
       const skewMs = health.atMs - heardMs;
       this.skewMs = Math.abs(skewMs) < MIN_SKEW_MS ? 0 : skewMs;
     }
-    // A sensor whose first window is still open is known by its agent alone.
+    // Before its first window has closed, a sensor is known only from the health of its agent.
     for (const sensor of Object.keys(health.sensors)) this.sensor(sensor);
   }
 
-  /** Its retained estimate was cleared: the sensor is out of service, unless its agent still names it. */
+  /** Its retained estimate was cleared: the sensor is out of service. The next health may add it again. */
   dropSensor(id: string): void {
     this.sensors.delete(id);
   }
@@ -125,23 +125,23 @@ function insert(windows: Estimate[], estimate: Estimate): void {
 }
 
 /**
- * Whether an estimate is newer than the newest: `seq` counts, as a clock can be wrong. It starts again only with a new
- * disk, so a later window that comes as news is believed as well.
+ * Whether an estimate is newer than the newest. `seq` decides, because a clock can be wrong. `seq` restarts only with a
+ * new journal, so a later window that comes live is newer, too.
  */
-function succeeds(estimate: Estimate, newest: Estimate | null, news: boolean): boolean {
+function succeeds(estimate: Estimate, newest: Estimate | null, live: boolean): boolean {
   if (!newest) return true;
   if (estimate.startMs === newest.startMs) return estimate.revision >= newest.revision;
-  return estimate.seq > newest.seq || (news && estimate.startMs > newest.startMs);
+  return estimate.seq > newest.seq || (live && estimate.startMs > newest.startMs);
 }
 
-/** No window beyond the newest, and no more than a day holds. */
+/** No window after the newest, and at most as many as fit in a day. */
 function trimmed(windows: Estimate[], newest: Estimate): Estimate[] {
   const shortestMs = Math.min(...windows.map((window) => window.endMs - window.startMs));
   const most = Math.min(MAX_WINDOWS, Math.ceil(DAY_MS / shortestMs));
   return windows.filter((window) => window.startMs <= newest.startMs).slice(-most);
 }
 
-/** The agent that serves a sensor: by its newest estimate, or before the first one by the agents' health. */
+/** The agent that serves a sensor: from its newest estimate, or from the agents' health if there is none. */
 export function agentOf(fleet: Fleet, sensor: Sensor): Agent | null {
   const id = sensor.newest?.agent;
   if (id) return fleet.agents.get(id) ?? null;

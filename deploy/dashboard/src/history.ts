@@ -1,13 +1,13 @@
-/** Asks agents for the last day of each sensor, one request at a time; time comes in as an argument. */
+/** Requests the last day of each sensor from its agent, one at a time. Time is an argument. */
 
 import { DAY_MS } from "./fleet";
 import type { Answer, Estimate } from "./wire";
 
 const PATIENCE_MS = 15_000;
-/** Before a question that failed is put again, and how often it is put at most. */
+/** The pause before a failed request is repeated, and the most tries. */
 const PAUSE_MS = 30_000;
 const MOST_TRIES = 4;
-/** The most an agent gives for one request. */
+/** The most estimates an agent sends for one request. */
 const MOST = 1_000;
 const MOST_WAITING = 256;
 
@@ -23,14 +23,14 @@ export interface Line {
   hangUp(request: Request): void;
 }
 
-/** A request that waits for its turn, and after a failure for a while. */
+/** A request that waits for its turn, or for the pause after a failure. */
 interface Waiting extends Omit<Request, "id"> {
   dueMs: number;
   tries: number;
 }
 
 export class History {
-  /** The agent asked, by sensor and agent. */
+  /** `sensor/agent` → the agent that was asked. */
   private asked = new Map<string, string>();
   private waiting: Waiting[] = [];
   private current: (Waiting & Request) | null = null;
@@ -51,7 +51,7 @@ export class History {
     this.advance(nowMs);
   }
 
-  /** The estimate of an answer to the present request; anything else is not ours. */
+  /** The estimate in an answer to the present request; null for any other answer. */
   take(answer: Answer, nowMs: number): Estimate | null {
     if (answer.id !== this.current?.id) return null;
     const { sensor } = this.current;
@@ -61,20 +61,20 @@ export class History {
     return answer.estimate?.sensor === sensor ? answer.estimate : null;
   }
 
-  /** Give up on an agent that has stopped answering, and ask again what failed a while ago. */
+  /** Fail a request without answers, and repeat what failed before the pause. */
   tick(nowMs: number): void {
     if (this.current && nowMs - this.heardMs > PATIENCE_MS) this.fail(nowMs);
     this.advance(nowMs);
   }
 
-  /** A new connection: what was missed meanwhile has to be asked for again. */
+  /** After a new connection everything is requested again. */
   startOver(): void {
     this.asked.clear();
     this.waiting = [];
     this.current = null;
   }
 
-  /** An agent that is gone answers nothing now, and may have more to tell when it is back. */
+  /** Drop the requests to an agent that is offline; they are made again when it is back. */
   forget(agent: string, nowMs: number): void {
     for (const [pair, asked] of this.asked) if (asked === agent) this.asked.delete(pair);
     this.waiting = this.waiting.filter((question) => question.agent !== agent);

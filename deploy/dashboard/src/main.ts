@@ -1,4 +1,4 @@
-/** The page: messages into the fleet, the fleet into the view the address asks for. */
+/** The page: messages go into the fleet, and the view in the address shows the fleet. */
 
 import "uplot/dist/uPlot.min.css";
 import { brokerAddress, loadCredentials } from "./address";
@@ -42,7 +42,7 @@ function onMessage({ topic, payload, retained }: Message): void {
   redraw();
 }
 
-/** A retained message is being cleared: what it spoke of is no more. */
+/** An empty payload clears a retained message, and its subject leaves the page. */
 function withdraw(topic: string): void {
   const subject = subjectOf(topic);
   if (subject?.kind === "card" && fleet.sensors.has(subject.sensor)) fleet.setCard(subject.sensor, null);
@@ -50,14 +50,15 @@ function withdraw(topic: string): void {
   if (subject?.kind === "status" || subject?.kind === "health") fleet.clear(subject.agent, subject.kind);
 }
 
-/** Whether the message was one of the contract's. */
+/** Whether the message follows the contract. */
 function take(topic: string, payload: Uint8Array, retained: boolean): boolean {
   const nowMs = Date.now();
   const subject = subjectOf(topic);
   switch (subject?.kind) {
     case "estimate":
       return accept(decodeEstimate(payload, subject.sensor), (estimate) => takeEstimate(estimate, !retained, nowMs));
-    case "latest": // an agent that reconnects puts its newest up again, however old: that is no news
+    // An agent publishes this again on every connection, however old: it does not show that the sensor is alive.
+    case "latest":
       return accept(decodeEstimate(payload, subject.sensor), (estimate) => takeEstimate(estimate, false, nowMs));
     case "card":
       return accept(decodeCard(payload, subject.sensor), (card) => fleet.setCard(subject.sensor, card));
@@ -99,7 +100,7 @@ function route(): void {
   scrollTo(0, 0);
 }
 
-/** Many messages, one drawing. A hidden tab draws nothing but its title, on the tick. */
+/** Draw once per frame. A hidden tab updates only its title, once a second. */
 function redraw(): void {
   if (drawing) return;
   drawing = true;
@@ -110,7 +111,7 @@ function redraw(): void {
 }
 
 function draw(): void {
-  // What was not heard without a connection is nobody's fault but the connection's.
+  // While disconnected, time stands still: otherwise every sensor would become stale.
   const now = verdict(fleet, (link.state === "live" ? Date.now() : link.sinceMs) + fleet.skewMs);
   title(now);
   if (document.hidden) return;
@@ -129,7 +130,7 @@ document.querySelector("#top")!.append(...head.head);
 document
   .querySelector("#foot")!
   .append(
-    h("p", {}, "Calibrated carbon monoxide, read live from ", h("code", {}, address), ". Times are this device’s."),
+    h("p", {}, "Calibrated carbon monoxide, read live from ", h("code", {}, address), ". Times are in this device’s time zone."),
     unread,
   );
 document.querySelector(".skip")!.addEventListener("click", (event) => {

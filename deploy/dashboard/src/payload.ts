@@ -1,8 +1,8 @@
-/** Readers for text from the network: total, and bounded in size, so that no message can swell the page. */
+/** Readers for data from the network: they accept any bytes and bound every size. */
 
 const MAX_BYTES = 131_072;
 const MAX_NAME = 64;
-/** As many sensors as an agent takes. */
+/** The default limit of an agent (`max_sensors`). */
 export const MAX_ENTRIES = 256;
 const MAX_SAMPLES = 512;
 const MAX_SIZE = 1e100;
@@ -28,7 +28,7 @@ export function text(raw: unknown, longest = MAX_NAME): string | null {
   return typeof raw === "string" && raw !== "" ? raw.slice(0, longest) : null;
 }
 
-/** A number that can be reckoned with: sums and products of larger ones are not finite. */
+/** A number up to 1e100: sums and products of larger ones may not be finite. */
 export function number(raw: unknown): number | null {
   return typeof raw === "number" && Math.abs(raw) <= MAX_SIZE ? raw : null;
 }
@@ -57,7 +57,7 @@ export function entries<T>(raw: unknown, read: (value: unknown) => T | null, mos
   return kept;
 }
 
-/** A name as the agent takes them, printable and fit for one level of a topic; nothing that reorders text. */
+/** A name that the agent accepts: printable, one level of a topic, without characters that reorder text. */
 export function topicLevel(raw: unknown): string | null {
   return typeof raw === "string" && /^(?: |[^/+#\p{C}\p{Z}]){1,64}$/u.test(raw) ? raw : null;
 }

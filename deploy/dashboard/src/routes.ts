@@ -1,4 +1,4 @@
-/** The part of the address after #: which sensor is looked at, if any. */
+/** The part of the address after #: the sensor to show, if any. */
 
 const SENSOR = /^#\/sensor\/(.+)$/;
 
@@ -6,7 +6,7 @@ export function sensorLink(id: string): string {
   return `#/sensor/${encodeURIComponent(id)}`;
 }
 
-/** The sensor a hash names; null for the overview. */
+/** The sensor in a hash; null for the overview. */
 export function sensorIn(hash: string): string | null {
   const part = SENSOR.exec(hash)?.[1];
   try {

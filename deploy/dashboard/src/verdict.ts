@@ -1,6 +1,6 @@
 /**
- * Is everything fine; if not, which sensor or van, and why. Pure: the fleet and the time come in, words go out.
- * The words name instants, not ages, so that a screen reader hears a trouble once and not every minute.
+ * Which sensors and vans have a problem, and why. Pure: the fleet and the time are arguments, the result is words.
+ * The words give times, not ages, so that a screen reader reads a problem once and not every minute.
  */
 
 import { agentOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
@@ -12,23 +12,23 @@ export type Level = "fine" | "look" | "bad";
 export interface Problem {
   level: Level;
   text: string;
-  /** Said of its van already. */
+  /** Already listed for its van. */
   ofVan?: true;
 }
 
 const SILENT_WINDOWS = 2;
 const BACKLOG_S = 1_800;
 const MISSED_REPORTS = 5;
-/** How often an agent reports that does not tell. */
+/** The assumed interval of an agent that does not send `interval_s`. */
 const REPORT_S = 60;
 
-/** The reasons shown for a sensor that has none, by quality. */
+/** What is shown for a flag without reasons. */
 const UNEXPLAINED = { 3: "Flagged as suspect", 4: "Failed its checks", 9: "No value" };
 
 /**
- * Since when nothing new has come from a sensor; null while that is no more than two windows.
- * Arrival counts, not only the window's own time, so that a replay of last year is not called stale.
- * As everywhere here `nowMs` is by the vans' clock, which this device's may be behind.
+ * When the last new window of a sensor came; null if that is at most two windows ago.
+ * The arrival counts as well as the window's own time, so that a replay of last year is not stale.
+ * As everywhere in this file, `nowMs` is the time of the vans' clock.
  */
 export function staleSinceMs(fleet: Fleet, { newest, heardMs }: Sensor, nowMs: number): number | null {
   if (!newest) return null;
@@ -40,14 +40,14 @@ function lastSignMs(fleet: Fleet, heardMs: number | null, saidMs: number, nowMs:
   return Math.max((heardMs ?? -Infinity) + fleet.skewMs, Math.min(saidMs, nowMs));
 }
 
-/** Since when an online van has not reported; null while it does, by arrival or, of a retained report, by its time. */
+/** When an online van reported last; null if the report is recent. A retained report counts by its own time. */
 export function unreportedSinceMs(fleet: Fleet, { status, health, heardMs }: Agent, nowMs: number): number | null {
   if (status === "offline" || !health || (heardMs === null && health.atMs === null)) return null;
   const signMs = lastSignMs(fleet, heardMs, health.atMs ?? -Infinity, nowMs);
   return nowMs - signMs > MISSED_REPORTS * 1_000 * Math.max(health.intervalS ?? 0, REPORT_S) ? signMs : null;
 }
 
-/** What is wrong with one sensor, gravest first; empty when it is fine. */
+/** The problems of one sensor, gravest first. */
 function sensorProblems(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
   const found = [
     ...absence(fleet, sensor),
@@ -89,15 +89,15 @@ function channelFaults(fleet: Fleet, sensor: Sensor): Problem[] {
 function agentProblems(fleet: Fleet, agent: Agent, nowMs: number): Problem[] {
   const { status, health } = agent;
   const sinceMs = unreportedSinceMs(fleet, agent, nowMs);
-  if (status === "offline") return [{ level: "bad", text: "No new estimates will come until it is back" }];
+  if (status === "offline") return [{ level: "bad", text: "No new estimates until it is online again" }];
   if (sinceMs !== null) return [{ level: "bad", text: `No report since ${when(sinceMs, nowMs)}` }];
   const problems: Problem[] = [];
   const outbox = health?.outbox;
-  if (health?.clock === "unsynchronised") problems.push({ level: "look", text: "Its clock is not synchronised" });
+  if (health?.clock === "unsynchronised") problems.push({ level: "look", text: 'Clock not synchronised: check NTP, or set clock = "trusted" on the gateway' });
   if (outbox && outbox.depth > 0 && (outbox.oldestS ?? 0) > BACKLOG_S)
-    problems.push({ level: "look", text: `Estimates have waited for more than ${span(BACKLOG_S)} to be sent` });
+    problems.push({ level: "look", text: `Estimates have been waiting to be sent for more than ${span(BACKLOG_S)}` });
   if (outbox && outbox.dropped > 0)
-    problems.push({ level: "bad", text: `${plural(outbox.dropped, "estimate")} dropped because the outbox was full` });
+    problems.push({ level: "bad", text: `${plural(outbox.dropped, "estimate")} dropped because the journal reached its limit` });
   return problems;
 }
 
@@ -112,13 +112,13 @@ export function worst(problems: { level: Level }[]): Level {
 export interface Verdict {
   level: Level;
   headline: string;
-  /** Gravest first; `sensor` is null where a van is meant. */
+  /** Gravest first; `sensor` is null for a van. */
   troubles: { who: string; sensor: string | null; level: Level; text: string }[];
-  /** Gravest first, for each of them; empty when it is fine. */
+  /** The problems of each sensor and van, gravest first. */
   problems: Map<Sensor | Agent, Problem[]>;
 }
 
-/** The first thing an operator reads. */
+/** The headline and the list of problems. */
 export function verdict(fleet: Fleet, nowMs: number): Verdict {
   const agents = sorted(fleet.agents).map((agent) => [agent, agentProblems(fleet, agent, nowMs)] as const);
   const sensors = sorted(fleet.sensors).map((sensor) => [sensor, sensorProblems(fleet, sensor, nowMs)] as const);
@@ -146,13 +146,13 @@ function headline(fleet: Fleet, ill: number, troubles: number): string {
       offline.map((agent) => agent.id),
       "offline",
     )}.`;
-  if (total === 0) return "No sensor has spoken yet.";
+  if (total === 0) return "No sensor has reported yet.";
   if (ill > 0) return `${ill} of ${plural(total, "sensor")} ${ill === 1 ? "needs" : "need"} attention.`;
   const waiting = [...fleet.sensors.values()].filter((sensor) => !sensor.newest).length;
   if (waiting === total) return "Waiting for the first window.";
-  if (waiting > 0) return `${total - waiting} of ${total} sensors are fine, the others wait for their first window.`;
-  if (troubles > 0) return "The sensors are fine, the van needs attention.";
+  if (waiting > 0) return `${total - waiting} of ${total} sensors report. The others wait for their first window.`;
+  if (troubles > 0) return "All sensors report, but the van needs attention.";
   return total === 1
-    ? "The sensor is fine."
-    : `All ${total} sensors${fleet.unshownSensors.size > 0 ? " shown" : ""} are fine.`;
+    ? "The sensor reports."
+    : `All ${total} sensors${fleet.unshownSensors.size > 0 ? " shown" : ""} report.`;
 }

@@ -1,4 +1,4 @@
-/** The wire contract as a subscriber sees it: every decoder takes any bytes and gives a value or null. */
+/** The wire contract for a subscriber. Every decoder takes any bytes and returns a value or null. */
 
 import {
   asFields,
@@ -21,7 +21,7 @@ export type Quality = 1 | 3 | 4 | 9;
 
 export interface Estimate {
   sensor: string;
-  /** Empty, as is the unit, without a model. */
+  /** Gas and unit are empty without a model. */
   gas: string;
   unit: string;
   value: number | null;
@@ -212,7 +212,7 @@ export const SUBSCRIPTIONS = [
   "calibrated/+/co",
 ];
 
-/** What a topic speaks of; null for a topic outside the contract. */
+/** The subject of a topic; null for a topic outside the contract. */
 export function subjectOf(topic: string): Subject | null {
   const [root, name = "", leaf = "", more = "", ...rest] = topic.split("/");
   if (topicLevel(name) === null || rest.length > 0) return null;

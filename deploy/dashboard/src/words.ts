@@ -1,4 +1,4 @@
-/** Numbers, times and codes as an operator would say them. */
+/** Numbers, times and codes in plain words. */
 
 import type { Quality } from "./wire";
 
@@ -6,14 +6,14 @@ const MINUTE_S = 60;
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
 const YEAR_S = 31_557_600;
-/** From here on numbers are powers of ten. */
+/** Numbers of this size and above are shown as powers of ten. */
 const HUGE = 1e6;
-/** The contract gives nine. */
+/** The wire contract gives nine decimals. */
 const MOST_DECIMALS = 9;
 
-export const QUALITY: Record<Quality, string> = { 1: "Good", 3: "Suspect", 4: "Fail", 9: "Missing" };
+export const QUALITY: Record<Quality, string> = { 1: "Data OK", 3: "Suspect", 4: "Fail", 9: "Missing" };
 
-// Maps, not objects: a code called "constructor" is only an unknown code.
+// Maps, not objects: in an object the code "constructor" would be found.
 const CHANNELS = new Map([
   ["temperature", "Temperature"],
   ["op1", "OP1"],
@@ -25,14 +25,14 @@ const REASONS = new Map([
   ["insufficient_coverage", "Too few readings in the window"],
   ["no_model", "No calibration model is loaded for this sensor"],
   ["stuck_value", "A channel has not changed at all"],
-  ["past_unknown", "Too little is known of the temperature before"],
+  ["temperature_history_incomplete", "Warming up: the temperature history is incomplete"],
   ["clock_unsynchronised", "The gateway’s clock is not synchronised"],
-  ["value_not_finite", "The model gave no finite value"],
+  ["value_not_finite", "The result is not a finite number"],
 ]);
 
 const OUTSIDE = "_outside_training";
 
-/** How much warmer it is than it was, fading in so many hours: derived by the agent, not sent by a sensor. */
+/** Channels that the agent derives from the temperature history; the number is the time constant. */
 const WARMING = /^warming_(\d+)h$/;
 
 export function channelName(channel: string): string {
@@ -40,7 +40,7 @@ export function channelName(channel: string): string {
   return hours === undefined ? (CHANNELS.get(channel) ?? channel) : `Warming (${hours} h)`;
 }
 
-/** Reasons in plain words, all channels outside training as one; an unknown code only loses its underscores. */
+/** Reasons in plain words. Channels outside training share one sentence; an unknown code loses its underscores. */
 export function reasonsInWords(codes: string[]): string[] {
   const outside = codes
     .filter((code) => code.endsWith(OUTSIDE))
@@ -88,7 +88,7 @@ export function ago(atMs: number, nowMs: number): string {
 const DAY_OF_FACT = /^\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?$/;
 const LONG_FRACTION = /^-?\d*\.\d{5,}(e[+-]?\d+)?$/i;
 
-/** What a model says of itself: a date as one, a number without digits that nobody reads, the rest as it is. */
+/** A fact of a model card: dates as dates, long fractions shortened, anything else unchanged. */
 export function factInWords(words: string): string {
   if (DAY_OF_FACT.test(words) && Number.isFinite(Date.parse(words))) return UTC_DATE.format(Date.parse(words));
   return LONG_FRACTION.test(words) ? significant(Number(words)) : words;
@@ -118,22 +118,34 @@ export function concentration(value: number | null): string {
   return value === null ? "–" : fixed(value, decimalsOf(value));
 }
 
-/** A term of the sum that makes `total`: one decimal more than that, so that the terms add up. */
+/** A term of the sum `total`, with one decimal more than the total, so that the terms add up. */
 export function term(value: number, total: number | null): string {
   return fixed(value, decimalsOf(total ?? 1) + 1);
+}
+
+/** Both ends of an interval, to two digits of its width. A low end below zero is shown as 0 if the value is not. */
+export function ends(value: number | null, low: number, high: number): [string, string] {
+  const lowest = low < 0 && (value ?? 0) >= 0 ? 0 : low;
+  const decimals = high > low ? Math.min(MOST_DECIMALS, Math.max(0, 1 - orderOf(high - low))) : decimalsOf(high);
+  return [lowest === 0 ? "0" : fixed(lowest, decimals), fixed(high, decimals)];
+}
+
+/** The power of ten of a number that is not zero. */
+function orderOf(value: number): number {
+  return Math.floor(Math.log10(Math.abs(value)));
 }
 
 function decimalsOf(value: number): number {
   const size = Math.abs(value);
   if (size >= 100) return 0;
-  return size >= 0.1 || size === 0 ? 2 : Math.min(MOST_DECIMALS, 1 - Math.floor(Math.log10(size)));
+  return size >= 0.1 || size === 0 ? 2 : Math.min(MOST_DECIMALS, 1 - orderOf(size));
 }
 
 function fixed(value: number, decimals: number): string {
   return Math.abs(value) >= HUGE ? significant(value) : signed(value.toFixed(decimals));
 }
 
-/** A reading of a channel: the contract fixes degrees Celsius for temperatures and leaves the electrodes open. */
+/** A reading of a channel. The contract fixes degrees Celsius for temperatures and no unit for electrodes. */
 export function reading(value: number, channel: string): string {
   return inCelsius(channel) ? withUnit(fixed(value, WARMING.test(channel) ? 2 : 1), channel) : significant(value, 4);
 }
@@ -142,13 +154,13 @@ export function reading(value: number, channel: string): string {
 export function significant(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined) return "–";
   if (value === 0) return "0";
-  const size = Math.floor(Math.log10(Math.abs(value)));
+  const size = orderOf(value);
   return Math.abs(value) >= HUGE || size < -5
     ? signed(value.toExponential(digits - 1).replace("e+", "e"))
     : signed(value.toFixed(Math.max(0, digits - 1 - size)));
 }
 
-/** At most three significant digits, none of them idle zeros: for the ends of a range. */
+/** At most three significant digits, without trailing zeros: for the ends of a range. */
 export function brief(value: number | undefined): string {
   if (value === undefined) return "–";
   return Math.abs(value) >= HUGE ? significant(value) : signed(String(Number(value.toPrecision(3))));
@@ -167,7 +179,7 @@ export function bytes(n: number | null): string {
   return `${scaled.toFixed(step === 0 || scaled >= 100 ? 0 : 1)} ${units[step]}`;
 }
 
-/** Never rounded to a certainty that was not claimed. */
+/** Never rounded to 0 % or 100 %. */
 export function percent(fraction: number): string {
   const whole = Math.round(fraction * 100);
   const exact = fraction === 0 || fraction === 1 || (whole > 0 && whole < 100);

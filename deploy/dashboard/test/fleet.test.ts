@@ -34,7 +34,7 @@ test("one day is kept, counted back from the newest window", () => {
   expect(kept[0]).toEqual(window(104));
 });
 
-test("a window from the future neither ends the day nor costs it", () => {
+test("a window from the future neither ends the day nor empties it", () => {
   const future = window(2, { startMs: START_MS + 1e12, endMs: START_MS + 1e12 + WINDOW_MS });
   const expected = [window(0), window(1), window(3)];
   for (const order of [
@@ -45,7 +45,7 @@ test("a window from the future neither ends the day nor costs it", () => {
     expect(windowsOf(fleetOf(...order.map((i) => (i === 2 ? future : window(i)))))).toEqual(expected);
 });
 
-test("a count that starts again with a new disk is believed when its windows are later and news", () => {
+test("after seq restarts, a later window that comes live is the newest", () => {
   const fleet = fleetOf(window(0), window(1));
   const again = window(2, { seq: 1 });
   fleet.addEstimate(again, null);
@@ -54,12 +54,12 @@ test("a count that starts again with a new disk is believed when its windows are
   expect(fleet.sensors.get("5A2D")!.newest).toEqual(again);
 });
 
-test("short windows do not fill the memory", () => {
+test("the number of kept windows is bounded", () => {
   const seconds = Array.from({ length: 2000 }, (_, i) => window(i, { startMs: i * 1000, endMs: (i + 1) * 1000 }));
   expect(windowsOf(fleetOf(...seconds)).length).toBe(1440);
 });
 
-test("as many sensors as an agent takes are shown, and the names of the others counted once", () => {
+test("256 sensors are shown, and the names of the others are counted once", () => {
   const windows = Array.from({ length: 260 }, (_, i) => window(0, { sensor: `s${i}` }));
   const fleet = fleetOf(...windows, ...windows);
   expect([fleet.sensors.size, fleet.unshownSensors.size]).toEqual([256, 4]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Fleet } from "../src/fleet";
 import { staleSinceMs, verdict } from "../src/verdict";
 import { decodeHealth, type Estimate } from "../src/wire";
-import { ago, concentration, factInWords, percent, reading, reasonsInWords, span, term } from "../src/words";
+import { ago, concentration, ends, factInWords, percent, reading, reasonsInWords, span, term } from "../src/words";
 import { bytesOf, START_MS, window, WINDOW_MS } from "./sample";
 
 const END_MS = START_MS + WINDOW_MS;
@@ -18,11 +18,11 @@ function healthOf(changes: object): Uint8Array {
   return bytesOf(JSON.stringify({ v: 1, sensors: {}, ...changes }));
 }
 
-test("a sound sensor of an online van is fine", () => {
-  expect(verdict(fleetOf(), END_MS)).toMatchObject({ level: "fine", headline: "The sensor is fine.", troubles: [] });
+test("a sound sensor of an online van has no problem", () => {
+  expect(verdict(fleetOf(), END_MS)).toMatchObject({ level: "fine", headline: "The sensor reports.", troubles: [] });
 });
 
-test("a flag is told in words, with the sensor's name", () => {
+test("a flag is shown in words, with the sensor's name", () => {
   const fleet = fleetOf({
     quality: 3,
     reasons: ["temperature_outside_training", "op1_outside_training", "clock_unsynchronised"],
@@ -36,7 +36,7 @@ test("a flag is told in words, with the sensor's name", () => {
   });
 });
 
-test("a silent channel in the health is a trouble of its sensor", () => {
+test("a silent channel in the health is a problem of its sensor", () => {
   const fleet = fleetOf();
   fleet.setHealth(
     "van-1",
@@ -46,13 +46,13 @@ test("a silent channel in the health is a trouble of its sensor", () => {
   expect(verdict(fleet, END_MS).troubles.map(({ text }) => text)).toEqual(["OP2 is silent. OP1 is stuck at one value"]);
 });
 
-test("an offline van outranks everything", () => {
+test("an offline van is the headline, whatever else there is", () => {
   const fleet = fleetOf({ quality: 4, reasons: ["value_not_finite"] });
   fleet.setStatus("van-1", "offline");
   expect(verdict(fleet, END_MS).headline).toBe("van-1 is offline.");
 });
 
-test("a sensor whose first window is open waits, and is not in trouble", () => {
+test("a sensor whose first window is open is not a problem", () => {
   const fleet = new Fleet();
   fleet.setHealth("van-1", decodeHealth(healthOf({ sensors: { "5A2D": { silent: [], stuck: [] } } }))!, END_MS);
   expect(verdict(fleet, END_MS)).toMatchObject({
@@ -62,7 +62,7 @@ test("a sensor whose first window is open waits, and is not in trouble", () => {
   });
 });
 
-test("a backlog, lost estimates and a free-running clock are the van's troubles", () => {
+test("a backlog, dropped estimates and an unsynchronised clock are problems of the van", () => {
   const fleet = fleetOf();
   fleet.setHealth(
     "van-1",
@@ -70,13 +70,13 @@ test("a backlog, lost estimates and a free-running clock are the van's troubles"
     END_MS,
   );
   const { headline, troubles } = verdict(fleet, END_MS);
-  expect(headline).toBe("The sensors are fine, the van needs attention.");
+  expect(headline).toBe("All sensors report, but the van needs attention.");
   expect(troubles[0]!.text).toBe(
-    "Its clock is not synchronised. Estimates have waited for more than 30 minutes to be sent. 2 estimates dropped because the outbox was full",
+    'Clock not synchronised: check NTP, or set clock = "trusted" on the gateway. Estimates have been waiting to be sent for more than 30 minutes. 2 estimates dropped because the journal reached its limit',
   );
 });
 
-describe("stale means that nothing new came for two windows", () => {
+describe("a sensor is stale when nothing new came for two windows", () => {
   const since = (fleet: Fleet, nowMs: number) => staleSinceMs(fleet, fleet.sensors.get("5A2D")!, nowMs);
 
   test("by the window's end, for a page just opened", () => {
@@ -122,11 +122,21 @@ test("words", () => {
     "0.004210",
     "231.4",
   ]);
+  expect([ends(0.47, -0.43, 1.37), ends(0.83, 0.71, 0.95), ends(-0.2, -0.43, 0.04), ends(1, 1, 1)]).toEqual([
+    ["0", "1.4"],
+    ["0.71", "0.95"],
+    ["−0.43", "0.04"],
+    ["1.00", "1.00"],
+  ]);
   expect([0.9, 0.999, 1, 0, 0.0004].map(percent)).toEqual(["90 %", "99.9 %", "100 %", "0 %", "0.04 %"]);
   expect(
     ["2023-10-05T00:00:00Z", "2023-10-05", "2023-99-99", "0.9810952271676012", "0.971", "T-W"].map(factInWords),
   ).toEqual(["5 Oct 2023", "5 Oct 2023", "2023-99-99", "0.981", "0.971", "T-W"]);
-  expect(reasonsInWords(["constructor", "some_new_code"])).toEqual(["constructor", "some new code"]);
+  expect(reasonsInWords(["constructor", "some_new_code", "temperature_history_incomplete"])).toEqual([
+    "constructor",
+    "some new code",
+    "Warming up: the temperature history is incomplete",
+  ]);
   expect([reading(-0.42, "warming_4h"), ...reasonsInWords(["warming_4h_outside_training"])]).toEqual([
     "−0.42 °C",
     "Warming (4 h) is outside the range the model was trained on",

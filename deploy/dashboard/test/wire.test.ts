@@ -39,7 +39,7 @@ describe("decoders are total", () => {
   });
 });
 
-test("an estimate is read as it describes itself", () => {
+test("an estimate is read field by field", () => {
   const estimate = decodeEstimate(bytesOf(JSON.stringify(estimateJson())), "5A2D")!;
   expect(estimate).toMatchObject({
     value: 0.834,
@@ -53,7 +53,7 @@ test("an estimate is read as it describes itself", () => {
   expect({ ...estimate.minutes }).toEqual({ op1: 15, op2: 15, temperature: 14 });
 });
 
-test("a number beyond all reckoning is none", () => {
+test("a number above 1e100 is null", () => {
   const value = (size: string) =>
     decodeEstimate(bytesOf(JSON.stringify(estimateJson()).replace("0.834", size)), "5A2D")!.value;
   expect([value("1e99"), value("-1e308"), value("1e400")]).toEqual([1e99, null, null]);
@@ -88,7 +88,7 @@ test("a card keeps only curves that fit its temperatures, and none if these do n
   expect(card([1, 3, 2])).toMatchObject({ x: [], curves: {} });
 });
 
-test("names are those the agent takes", () => {
+test("names are those the agent accepts", () => {
   for (const name of ["5A2D", "ä b", "😀", "x".repeat(64)]) expect(subjectOf(`calibrated/${name}/co`)).not.toBeNull();
   for (const name of ["", "\u202e", "a\u200bb", "a\u00a0b", "a\tb", "\ue000", "x".repeat(65)])
     expect(subjectOf(`calibrated/${name}/co`)).toBeNull();

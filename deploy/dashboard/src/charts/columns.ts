@@ -1,4 +1,4 @@
-/** A day of windows as a chart draws it: runs of neighbours, and columns for the scales and the cursor. */
+/** A day of windows for a chart: runs of neighbours to draw, and columns for scales and cursor. */
 
 import type { AlignedData } from "uplot";
 import type { Estimate } from "../wire";
@@ -16,7 +16,7 @@ export function runs(windows: Estimate[]): Estimate[][] {
   return found.filter((run) => run.length > 0);
 }
 
-/** A stretch of time without windows between two. */
+/** The time between two windows that are not neighbours. */
 export interface Gap {
   startMs: number;
   endMs: number;

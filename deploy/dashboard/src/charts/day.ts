@@ -1,4 +1,4 @@
-/** The last day of one sensor: estimates with their band, gaps as gaps, flags marked. */
+/** The last day of one sensor: estimates with their interval, gaps, and flags. */
 
 import uPlot from "uplot";
 import { DAY_MS } from "../fleet";
@@ -10,14 +10,14 @@ import { axis, ink, plot } from "./ink";
 const HEIGHT = 260;
 const TICK = 6;
 
-/** The scale holds zero, every band, and a little air. */
+/** The scale includes zero and every interval, with a margin. */
 function yRange(_: uPlot, min: number | null, max: number | null): [number, number] {
   const low = Math.min(0, min ?? 0);
   const high = Math.max(max ?? 1, low + 0.1);
   return [low < 0 ? low - (high - low) * 0.05 : 0, high + (high - low) * 0.08];
 }
 
-/** What the keyboard reads: an index into the day's windows and gaps. */
+/** The window or gap under the cursor, and its index. */
 export interface Reading {
   index: number;
   of: number;
@@ -29,7 +29,7 @@ export class DayChart {
   private windows: Estimate[] = [];
   private slots: (Estimate | Gap)[] = [];
   private runs: Estimate[][] = [];
-  /** Start of the slot chosen with the keyboard: that, not a pixel, stays chosen when the day moves on. */
+  /** Start of the slot chosen with the keyboard. It stays chosen when newer windows shift the chart. */
   private chosenMs: number | null = null;
 
   constructor(
@@ -51,7 +51,8 @@ export class DayChart {
     this.runs = runs(windows);
     this.chart ??= plot(this.place, HEIGHT, this.options(), data);
     this.chart.setData(data);
-    queueMicrotask(() => this.read(this.chosen())); // uPlot sets its scales in a microtask of its own
+    // uPlot sets its scales in a microtask, too.
+    queueMicrotask(() => this.read(this.chosen()));
   }
 
   /** Windows drawn with a value. */
@@ -78,7 +79,7 @@ export class DayChart {
         }),
         axis({ size: 44, space: 36, values: (_, ticks) => ticks.map((v) => brief(v)) }),
       ],
-      // The first three set the scale; runs() draws them, as uPlot's own line shows a stub at every gap.
+      // The first three only set the scale. drawRuns() draws them: uPlot's own line has a stub at every gap.
       series: [
         {},
         ...Array.from({ length: 3 }, () => ({ paths: () => null, points: { show: false } })),
@@ -100,7 +101,7 @@ export class DayChart {
     return [(endMs - DAY_MS) / 1000, endMs / 1000];
   }
 
-  /** A window that was published without a value is a pale column on a tick: known to be empty, not merely absent. */
+  /** A window published without a value is a pale column with a tick; a missing window has neither. */
   private shadeEmpty(u: uPlot): void {
     const { left: edge, top, height } = u.bbox;
     const tick = TICK * devicePixelRatio;
@@ -121,7 +122,8 @@ export class DayChart {
     const { ctx, bbox } = u;
     ctx.save();
     ctx.beginPath();
-    ctx.rect(bbox.left, 0, ctx.canvas.width, ctx.canvas.height); // on the right the newest dot may stand out
+    // Not clipped on the right, where the newest dot may reach over the edge.
+    ctx.rect(bbox.left, 0, ctx.canvas.width, ctx.canvas.height);
     ctx.clip();
     ctx.fillStyle = ink("--band");
     for (const run of this.runs) ctx.fill(bandPath(u, run));
@@ -155,7 +157,7 @@ export class DayChart {
     return index < 0 ? null : index;
   }
 
-  /** Choose a slot and put the cursor on it, which tells it. */
+  /** Choose a slot and put the cursor on it, which calls `tell`. */
   private read(index: number | null): void {
     if (index === null || !this.chart) return;
     this.chosenMs = this.slots[index]!.startMs;
@@ -188,7 +190,7 @@ function linePath(u: uPlot, run: Estimate[]): Path2D {
   return path(run.map((window) => point(u, middleMs(window), window.value!)));
 }
 
-/** A window without a neighbour has no line: it is a dot, and its band as wide as the window. */
+/** A window without a neighbour is a dot; its interval is as wide as the window. */
 function dotPath(u: uPlot, window: Estimate): Path2D {
   const dot = new Path2D();
   dot.arc(...point(u, middleMs(window), window.value!), 3 * devicePixelRatio, 0, 2 * Math.PI);

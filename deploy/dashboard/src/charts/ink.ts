@@ -1,4 +1,4 @@
-/** What the charts share: colours from the style sheet, axes, and fitting the width. */
+/** Shared by the charts: colours from the style sheet, axes, and the width. */
 
 import uPlot from "uplot";
 
@@ -29,7 +29,7 @@ function redrawAll(): void {
   for (const chart of live) chart.redraw(false);
 }
 
-/** A chart as wide as its place; it forgets itself when the place leaves the page. */
+/** A chart as wide as its place. It is destroyed when the place leaves the page. */
 export function plot(
   place: HTMLElement,
   height: number,

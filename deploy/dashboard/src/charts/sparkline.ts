@@ -1,4 +1,4 @@
-/** The last day at a glance: an SVG as light as its text, for the overview. */
+/** The last day as a small SVG, for the overview. */
 
 import { DAY_MS } from "../fleet";
 import { svg } from "../dom";
@@ -23,7 +23,7 @@ export function sparkline(windows: Estimate[]): SVGElement {
     const line = run.map(at((window) => window.value!));
     return [
       svg("path", { class: "spark-band", d: `M${[...upper, ...lower].join("L")}Z` }),
-      // A lone window still shows: a line of no length with round ends is a dot.
+      // A line of no length with round ends is a dot, so a single window is visible.
       line.length === 1
         ? svg("path", { class: "spark-line lone", d: `M${line[0]}h0` })
         : svg("path", { class: "spark-line", d: `M${line.join("L")}` }),

@@ -1,4 +1,4 @@
-/** One weight against the auxiliary channel, with the training domain and the present value marked. */
+/** One weight against the auxiliary channel, with the training range and the present value marked. */
 
 import uPlot from "uplot";
 import { brief, significant, withUnit } from "../words";
@@ -49,7 +49,7 @@ export class WeightChart {
     };
   }
 
-  /** The present temperature stays in view even outside the sampled curve. */
+  /** The axis includes the present temperature, even outside the sampled curve. */
   private xRange(min: number, max: number): [number, number] {
     const now = this.curve.now?.x ?? min;
     return [Math.min(min, now), Math.max(max, now)];
@@ -59,7 +59,8 @@ export class WeightChart {
     const now = this.curve.now?.y ?? min;
     const [low, high] = [Math.min(min, now), Math.max(max, now)];
     const size = Math.max(Math.abs(low), Math.abs(high));
-    const steady = high - low < 1e-4 * size; // the curve and the point are rounded, each in its own way
+    // The curve and the point are rounded differently; such a difference is not a slope.
+    const steady = high - low < 1e-4 * size;
     const air = (steady ? size : high - low || 1) * 0.15;
     return [low - air, high + air];
   }

@@ -1,4 +1,4 @@
-/** One sensor on the overview: its number, how far to trust it, and its day. */
+/** One sensor on the overview: value, interval, state and last day. */
 
 import { sparkline } from "../charts/sparkline";
 import { h, refill, say } from "../dom";
@@ -6,7 +6,7 @@ import { agentOf, sorted, type Fleet, type Sensor } from "../fleet";
 import { sensorLink } from "../routes";
 import { staleSinceMs, worst, type Level } from "../verdict";
 import type { Estimate } from "../wire";
-import { ago, concentration, percent, QUALITY } from "../words";
+import { ago, concentration, ends, percent, QUALITY, when } from "../words";
 import { sayState } from "./mark";
 import { sectionsOf, type Section } from "./view";
 
@@ -18,7 +18,7 @@ export function cardList(fleet: Fleet): Section {
   );
 }
 
-/** The state of a sensor in a word or two; a dead source outranks an old flag, and no trouble is called good. */
+/** The state of a sensor in a word or two. Offline and stale come before the flag of an old window. */
 export function stateInWord(fleet: Fleet, sensor: Sensor, level: Level, nowMs: number): string {
   const { newest } = sensor;
   if (!newest) return "Waiting";
@@ -27,10 +27,16 @@ export function stateInWord(fleet: Fleet, sensor: Sensor, level: Level, nowMs: n
   return newest.quality === 1 && level !== "fine" ? "Needs attention" : QUALITY[newest.quality];
 }
 
-/** "0.71 to 0.95 · 90 %": in words, as a screen reader stumbles over dashes. */
-export function intervalInWords({ low, high, level }: Estimate): string {
+/** "likely between 0.71 and 0.95 ppm (90 %)": in words, because screen readers read dashes badly. */
+export function intervalInWords({ value, low, high, level, unit }: Estimate): string {
   if (low === null || high === null) return "no interval";
-  return `${concentration(low)} to ${concentration(high)}${level === null ? "" : ` · ${percent(level)}`}`;
+  const [from, to] = ends(value, low, high);
+  return `likely between ${from} and ${to} ${unit}${level === null ? "" : ` (${percent(level)})`}`;
+}
+
+/** "Measured 4 minutes ago (10:30)". */
+function ageInWords({ endMs }: Estimate, nowMs: number): string {
+  return `Measured ${ago(endMs, nowMs)} (${when(endMs, nowMs)})`;
 }
 
 function sensorCard(fleet: Fleet, sensor: Sensor): Section {
@@ -66,8 +72,8 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
         problems.length > 0
           ? `${problems.map((p) => p.text).join(". ")}.`
           : newest
-            ? `Window ended ${ago(newest.endMs, nowMs)}`
-            : "No window has ended yet",
+            ? ageInWords(newest, nowMs)
+            : "No complete window yet",
       );
     },
   };

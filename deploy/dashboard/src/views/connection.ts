@@ -1,4 +1,4 @@
-/** The connection: its state in the header, a plain sentence when it is lost, and the form to change it. */
+/** The connection: its state in the header, a sentence when it is lost, and the form to change it. */
 
 import { keepCredentials, type Credentials } from "../address";
 import type { Link } from "../broker";
@@ -41,15 +41,15 @@ export function connection(
 
 function noticeInWords(address: string, link: Link, nowMs: number): string {
   if (link.state === "lost")
-    return `Disconnected from ${address} since ${when(link.sinceMs, nowMs)}. What you see is the last that was heard. Trying again every few seconds.`;
-  if (link.state === "refused") return `${address} refused: ${link.why}. Open the connection settings to sign in.`;
+    return `Disconnected from ${address} since ${when(link.sinceMs, nowMs)}. The page shows the last values it received. Trying again every few seconds.`;
+  if (link.state === "refused") return `${address} refused access: ${link.why}. Open the connection settings to sign in.`;
   if (link.state === "unusable") return `${address} cannot be used: ${link.why}.`;
   return "";
 }
 
 function skewInWords(skewMs: number): string {
   if (skewMs === 0) return "";
-  return `This device’s clock is ${span(Math.abs(skewMs) / 1000)} ${skewMs > 0 ? "slow" : "fast"}. Ages are told by the van’s.`;
+  return `This device’s clock is ${span(Math.abs(skewMs) / 1000)} ${skewMs > 0 ? "slow" : "fast"}. Ages on this page use the van’s clock.`;
 }
 
 function dialog(address: string, kept: Credentials | null): HTMLDialogElement {
@@ -60,7 +60,7 @@ function dialog(address: string, kept: Credentials | null): HTMLDialogElement {
     spellcheck: "false",
     autocapitalize: "off",
   });
-  // The browser keeps passwords by page, not by broker: a link to somebody's broker must not be offered them.
+  // Browsers store passwords by page, not by broker: a link to another broker must not get them filled in.
   const linked = new URL(location.href).searchParams.has("broker");
   const [user, current] = linked ? ["off", "off"] : ["username", "current-password"];
   const username = h("input", { name: "username", value: kept?.username ?? "", autocomplete: user });
@@ -81,9 +81,9 @@ function dialog(address: string, kept: Credentials | null): HTMLDialogElement {
     "form",
     { onsubmit: submit },
     h("h2", {}, "Connection"),
-    h("label", {}, "Broker, over WebSockets", broker),
-    h("label", {}, "User, if it asks for one", username),
-    h("label", {}, kept ? "Password, kept in this tab; empty leaves it" : "Password, kept in this tab only", password),
+    h("label", {}, "Broker (WebSockets)", broker),
+    h("label", {}, "User, if the broker needs one", username),
+    h("label", {}, kept ? "Password, kept in this tab; leave empty to keep it" : "Password, kept in this tab only", password),
     h(
       "div",
       { class: "actions" },

@@ -4,7 +4,7 @@ import { DayChart, type Reading } from "../charts/day";
 import { h, say } from "../dom";
 import type { Sensor } from "../fleet";
 import type { Estimate } from "../wire";
-import { clockTime, concentration, plural, QUALITY, reasonsInWords, when } from "../words";
+import { clockTime, concentration, ends, plural, QUALITY, reasonsInWords, when } from "../words";
 import { intervalInWords } from "./card";
 import type { Section } from "./view";
 
@@ -57,12 +57,12 @@ export function daySection(sensor: Sensor): Section {
   };
 }
 
-const HINT = "Touch the chart, or focus it and use ← and →, to read a window.";
+const HINT = "Touch the chart, or focus it and press ← or →, to read a window.";
 
-/** "CO, ppm", of the newest window that says so: one without a model does not. */
+/** "CO, ppm", from the newest window that has a gas or a unit; one without a model has neither. */
 function measuredInWords({ windows }: Sensor): string {
-  const telling = windows.findLast((window) => window.gas !== "" || window.unit !== "");
-  return [telling?.gas, telling?.unit].filter(Boolean).join(", ");
+  const named = windows.findLast((window) => window.gas !== "" || window.unit !== "");
+  return [named?.gas, named?.unit].filter(Boolean).join(", ");
 }
 
 function header(value: HTMLElement): HTMLElement {
@@ -71,7 +71,7 @@ function header(value: HTMLElement): HTMLElement {
 }
 
 function row(window: Estimate, nowMs: number): HTMLElement {
-  const cells = [concentration(window.value), intervalInWords(window), qualityInWords(window)];
+  const cells = [concentration(window.value), endsInWords(window), qualityInWords(window)];
   return h(
     "tr",
     { "data-quality": String(window.quality) },
@@ -80,12 +80,16 @@ function row(window: Estimate, nowMs: number): HTMLElement {
   );
 }
 
+function endsInWords({ value, low, high }: Estimate): string {
+  return low === null || high === null ? "–" : ends(value, low, high).join(" to ");
+}
+
 function qualityInWords(window: Estimate): string {
   const reasons = reasonsInWords(window.reasons).join(". ");
   return reasons ? `${QUALITY[window.quality]}: ${reasons}` : QUALITY[window.quality];
 }
 
-/** A slider over the windows, to a screen reader: it says the value as it is moved. */
+/** For a screen reader the chart is a slider over the windows, which reads each value. */
 function describe(place: HTMLElement, reading: Reading | null, windows: number): void {
   place.setAttribute("aria-valuemax", String(Math.max(1, reading?.of ?? windows)));
   place.setAttribute("aria-valuenow", String(reading ? reading.index + 1 : Math.max(1, windows)));
@@ -96,11 +100,11 @@ function slotInWords(window: Reading["slot"]): string {
   const time = `${clockTime(window.startMs)} to ${clockTime(window.endMs)}`;
   if (!("sensor" in window)) return `No window from ${time}.`;
   const value =
-    window.value === null ? "no value" : `${concentration(window.value)} ${window.unit} (${intervalInWords(window)})`;
+    window.value === null ? "no value" : `${concentration(window.value)} ${window.unit}, ${intervalInWords(window)}`;
   return `${time}: ${value}. ${qualityInWords(window)}.`;
 }
 
-/** The shape of the day for someone who does not see the chart. */
+/** The day in one sentence, for readers who do not see the chart. */
 export function dayInWords(windows: Estimate[]): string {
   const values = windows.flatMap((window) => window.value ?? []);
   if (values.length === 0) return "No window of this day has a value.";

@@ -1,4 +1,4 @@
-/** How the newest value is made: every reading with its coverage and range, times its weight, and the sum. */
+/** How the newest value is computed: each mean with its coverage and range, times its weight, and the sum. */
 
 import { h, svg } from "../dom";
 import type { Sensor } from "../fleet";
@@ -6,14 +6,14 @@ import type { Card, Estimate } from "../wire";
 import { brief, channelName, reading, significant, term } from "../words";
 import type { Section } from "./view";
 
-/** Below this share of minutes a window has no value (the data capture rule of the contract). */
+/** Below this share of minutes a window has no value (the coverage rule of the contract). */
 const ENOUGH = 0.75;
 
 export function inputsSection(sensor: Sensor): Section {
   const terms = h("ul", { class: "terms" });
   let drawn: Pick<Sensor, "newest" | "card"> = { newest: null, card: null };
   return {
-    root: h("section", { "aria-label": "Inputs" }, h("h2", {}, "How this value is made"), terms),
+    root: h("section", { "aria-label": "Inputs" }, h("h2", {}, "How this value is computed"), terms),
     update() {
       const { newest, card } = sensor;
       if (drawn.newest === newest && drawn.card === card) return;
@@ -61,7 +61,7 @@ function productInWords(channel: string, mean: number | null, weight: number | n
   if (mean === null) return "no mean";
   const words = reading(mean, channel);
   if (weight !== null) return `${words} × ${significant(weight)}`;
-  return channel === card?.auxiliary ? `${words} sets the weights` : words;
+  return channel === card?.auxiliary ? `at ${words} these weights apply` : words;
 }
 
 function coverage(minutes: number, expected: number | null): HTMLElement {

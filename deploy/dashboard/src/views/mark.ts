@@ -1,4 +1,4 @@
-/** The mark before a state: shape as well as colour, so that no one has to tell red from green. */
+/** The mark before a state: a shape and a colour, readable without telling red from green. */
 
 import type { Link } from "../broker";
 import { refill, svg } from "../dom";
@@ -18,9 +18,10 @@ export function mark(level: Level): SVGElement {
   );
 }
 
-/** A state as a mark and a word; without a connection it is only what was last heard, and nobody's colour. */
+/** A state as a mark and a word. Without a connection it is the last known state, without a colour. */
 export function sayState(root: HTMLElement, state: HTMLElement, level: Level, word: string, link: Link): void {
   const live = link.state === "live";
   root.dataset.level = live ? level : "unknown";
-  refill(state, `${live} ${level} ${word}`, () => (live ? [mark(level), word] : [`Last heard: ${word.toLowerCase()}`]));
+  const lastKnown = `Last known: ${word.charAt(0).toLowerCase()}${word.slice(1)}`;
+  refill(state, `${live} ${level} ${word}`, () => (live ? [mark(level), word] : [lastKnown]));
 }

@@ -1,4 +1,4 @@
-/** Which model speaks: its id and where it comes from. */
+/** The model in use: its id and where it comes from. */
 
 import { h, refill } from "../dom";
 import type { Sensor } from "../fleet";
@@ -6,8 +6,8 @@ import { factInWords, percent, significant } from "../words";
 import type { Section } from "./view";
 import { fact } from "./van";
 
-/** Told already, and the histogram that the export draws. */
-const UNTOLD = ["support", "temperature_counts"];
+/** Shown elsewhere, and a histogram that only the export uses. */
+const HIDDEN = ["support", "temperature_counts"];
 
 const FACTS = new Map([
   ["from", "Trained from"],
@@ -36,7 +36,7 @@ function rowsOf(sensor: Sensor): [string, string, boolean][] {
   const used = newest?.model ?? null;
   const differs = card !== null && used !== null && used !== card.id;
   const rows: [string, string, boolean][] = [["Id", used ?? card?.id ?? "none", false]];
-  if (differs) rows.push(["Card is of", card.id, true]);
+  if (differs) rows.push(["Card describes", card.id, true]);
   if (!card) return rows;
   if (card.kernel) rows.push(["Kernel", card.kernel, false]);
   if (card.support !== null) rows.push(["Support vectors", String(card.support), false]);
@@ -47,6 +47,6 @@ function rowsOf(sensor: Sensor): [string, string, boolean][] {
       false,
     ]);
   for (const [name, words] of Object.entries(card.provenance))
-    if (!UNTOLD.includes(name)) rows.push([FACTS.get(name) ?? name.replaceAll("_", " "), factInWords(words), false]);
+    if (!HIDDEN.includes(name)) rows.push([FACTS.get(name) ?? name.replaceAll("_", " "), factInWords(words), false]);
   return rows;
 }

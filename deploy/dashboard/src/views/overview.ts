@@ -1,4 +1,4 @@
-/** The first page: is everything fine; then every sensor at a glance; then the vans. */
+/** The first page: the verdict, then every sensor, then the vans. */
 
 import type { Link } from "../broker";
 import { h, refill, say, show } from "../dom";
@@ -11,13 +11,13 @@ import { mark } from "./mark";
 import { vanList } from "./van";
 import type { View } from "./view";
 
-/** Without a live connection nothing may be called fine. */
+/** Without a live connection the page gives no verdict. */
 const UNCONNECTED: Record<Link["state"], string | null> = {
   live: null,
   connecting: "Connecting…",
   lost: "Disconnected.",
-  refused: "The broker refused.",
-  unusable: "No broker to listen to.",
+  refused: "The broker refused access.",
+  unusable: "The broker’s address cannot be used.",
 };
 
 export function overview(fleet: Fleet): View {
@@ -77,5 +77,5 @@ function newestInWords(fleet: Fleet, nowMs: number): string {
   const ends = sorted(fleet.sensors).flatMap((sensor) => sensor.newest?.endMs ?? []);
   if (ends.length === 0) return "Nothing has been measured yet.";
   const endMs = Math.max(...ends);
-  return `Newest window ended ${ago(endMs, nowMs)}, at ${when(endMs, nowMs)}.`;
+  return `Last update ${ago(endMs, nowMs)} (${when(endMs, nowMs)}).`;
 }

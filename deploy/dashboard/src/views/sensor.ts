@@ -1,4 +1,4 @@
-/** One sensor in full: the value and how it is made, its day, its weights, its model. */
+/** One sensor in full: the value and how it is computed, its day, its weights, its model. */
 
 import { h, refill, say, show } from "../dom";
 import type { Fleet, Sensor } from "../fleet";
@@ -14,7 +14,7 @@ import type { Section, View } from "./view";
 
 export function sensorView(fleet: Fleet, id: string): View {
   const heading = h("h1", { tabindex: "-1" }, id);
-  const absent = h("p", { class: "newest" }, "Nothing has been heard from this sensor yet.");
+  const absent = h("p", { class: "newest" }, "No data from this sensor yet.");
   const body = h("div", { class: "sections" });
   const root = h(
     "article",
@@ -84,5 +84,5 @@ function figure(fleet: Fleet, sensor: Sensor): Section {
 }
 
 function windowInWords(startMs: number, endMs: number, nowMs: number): string {
-  return `Window ${when(startMs, nowMs)} to ${clockTime(endMs)}, ended ${ago(endMs, nowMs)}.`;
+  return `Measured from ${when(startMs, nowMs)} to ${clockTime(endMs)}, ${ago(endMs, nowMs)}.`;
 }

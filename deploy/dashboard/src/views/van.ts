@@ -1,4 +1,4 @@
-/** The health of each van: is it online, does its clock hold, does anything wait or fall silent. */
+/** The health of each van: connection, clock, waiting estimates, silent channels. */
 
 import { h, refill } from "../dom";
 import { sorted, type Agent, type Fleet } from "../fleet";
@@ -29,7 +29,7 @@ function van(fleet: Fleet, agent: Agent): Section {
       sayState(root, state, level, word, link);
       const rows = agent.health
         ? factsOf(agent.health, link.state === "live" && agent.status === "online" && !unreported, nowMs)
-        : [["Health", "No health message yet"] as Fact];
+        : [["Health", "No report yet"] as Fact];
       refill(facts, JSON.stringify(rows), () => rows.map(fact));
     },
   };
@@ -47,15 +47,15 @@ export function fact([name, words, alert]: Fact): HTMLElement {
   return h("div", alert ? { class: "alert" } : {}, h("dt", {}, name), h("dd", {}, words));
 }
 
-/** What a van that no longer reports said of itself is only the last that is known. */
+/** The facts of a van that no longer reports are marked as the last known ones. */
 function factsOf(health: Health, reporting: boolean, nowMs: number): Fact[] {
   const { outbox, readings } = health;
   const faults = faultsInWords(health);
   const known = (words: string) => (reporting ? words : `last known: ${words}`);
   return [
-    ["Outbox", known(outboxInWords(outbox)), (outbox?.dropped ?? 0) > 0],
+    ["Waiting to be sent", known(outboxInWords(outbox)), (outbox?.dropped ?? 0) > 0],
     ["Clock", known(health.clock ?? "unknown"), health.clock === "unsynchronised"],
-    ["Silence", known(faults || "every channel speaks"), faults !== ""],
+    ["Channels", known(faults || "all reporting"), faults !== ""],
     ["Readings", readingsInWords(readings)],
     ["Version", health.version ?? "unknown"],
     ["Running for", !reporting || health.uptimeS === null ? "–" : span(health.uptimeS)],
@@ -68,17 +68,17 @@ function factsOf(health: Health, reporting: boolean, nowMs: number): Fact[] {
 
 function outboxInWords(outbox: Health["outbox"]): string {
   if (!outbox) return "unknown";
-  const waiting = outbox.depth === 0 ? "empty" : `${outbox.depth.toLocaleString("en-GB")} waiting`;
-  const oldest = outbox.depth > 0 && outbox.oldestS !== null ? `, oldest ${span(outbox.oldestS)}` : "";
+  const waiting = outbox.depth === 0 ? "nothing" : outbox.depth.toLocaleString("en-GB");
+  const oldest = outbox.depth > 0 && (outbox.oldestS ?? 0) >= 60 ? `, oldest for ${span(outbox.oldestS!)}` : "";
   const dropped = outbox.dropped > 0 ? `, ${outbox.dropped.toLocaleString("en-GB")} dropped` : "";
   return waiting + oldest + dropped;
 }
 
-/** Accepted first, then whatever was turned away and is not zero. */
+/** The accepted readings, then every other outcome that occurred. */
 function readingsInWords(readings: Record<string, number>): string {
   const { accepted = 0, ...others } = readings;
-  const turnedAway = Object.entries(others).filter(([, n]) => n > 0);
-  return [plural(accepted, "accepted", "accepted"), ...turnedAway.map(([why, n]) => plural(n, why, why))].join(", ");
+  const notAccepted = Object.entries(others).filter(([, n]) => n > 0);
+  return [plural(accepted, "accepted", "accepted"), ...notAccepted.map(([why, n]) => plural(n, why, why))].join(", ");
 }
 
 function faultsInWords(health: Health): string {

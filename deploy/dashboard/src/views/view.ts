@@ -1,10 +1,10 @@
-/** Views and their sections are built once and then told the moment; they change only what has changed. */
+/** Views and their sections are built once. `update` changes only what differs. */
 
 import type { Link } from "../broker";
 import type { Verdict } from "../verdict";
 
 export interface Moment {
-  /** By the vans' clock. */
+  /** The time of the vans' clock. */
   nowMs: number;
   link: Link;
   verdict: Verdict;
@@ -20,7 +20,7 @@ export interface View extends Section {
   title: string;
 }
 
-/** A section for each item there is; items come and go, and each keeps its own while it stays. */
+/** One section per item. An item keeps its section as long as it is listed. */
 export function sectionsOf<T extends object>(root: HTMLElement, items: () => T[], make: (item: T) => Section): Section {
   const made = new WeakMap<T, Section>();
   const sectionOf = (item: T): Section => {

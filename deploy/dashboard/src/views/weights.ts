@@ -1,4 +1,4 @@
-/** The weights of the model against temperature: what the calibration does as the day warms. */
+/** The weights of the model against temperature. */
 
 import { WeightChart, type WeightCurve } from "../charts/weights";
 import { h, refill, say, show } from "../dom";
@@ -56,14 +56,14 @@ function multiple(name: string) {
   return { name, place, chart: new WeightChart(place), caption: h("figcaption") };
 }
 
-/** Where the model is used now: the temperature, and the weight that the estimate itself carries, if it has one. */
+/** The present temperature, and the weight in the newest estimate if that is of the same model. */
 function presentPoint(card: Card, newest: Estimate | null, name: string): WeightCurve["now"] {
   const x = newest?.inputs[card.auxiliary];
   return x == null ? null : { x, y: newest?.model === card.id ? (newest.weights[name] ?? null) : null };
 }
 
 function introduction(card: Card | null, newest: Estimate | null): string {
-  if (!card) return "No model card has been heard for this sensor.";
+  if (!card) return "No model card received for this sensor.";
   const domain = card.domain[card.auxiliary];
   const trained = domain
     ? `Trained from ${brief(domain[0])} to ${withUnit(brief(domain[1]), card.auxiliary)} (shaded)`
@@ -90,7 +90,7 @@ function curveInWords(card: Card, name: string): string {
   return `${channelName(name)} against ${card.auxiliary}: ${ends}.`;
 }
 
-/** Every fifth sample: enough to follow a smooth curve by ear. */
+/** Every fifth sample: enough for a smooth curve. */
 function curveTable(card: Card): HTMLElement {
   const names = Object.keys(card.curves);
   const rows = card.x.flatMap((x, i) => (i % 5 === 0 ? [[x, ...names.map((name) => card.curves[name]![i])]] : []));
