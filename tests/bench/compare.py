@@ -1,4 +1,4 @@
-"""The tables of docs/evaluation.md: python -m tests.bench.compare DIRECTORY
+"""Two tables of docs/methods.md: python -m tests.bench.compare DIRECTORY
 
 Trains on the first 80 % of each recording by three methods, and judges on the last 20 % of the same
 recording, of another sensor and of another season.

@@ -1,4 +1,4 @@
-"""The tables of docs/experiment.md on real recordings: python -m tests.bench.real DIRECTORY OUT [warmed]
+"""The tables of docs/methods.md on real recordings: python -m tests.bench.real DIRECTORY OUT [warmed]
 
 Lists the recordings of DIRECTORY in a manifest, runs every method on them (it goes on where it ended), and
 prints wins and medians. The recordings as delivered, with their faults left in, are not among them. With
