@@ -30,10 +30,16 @@ const UNEXPLAINED = { 3: "Flagged as suspect", 4: "Failed its checks", 9: "No va
  * The arrival counts as well as the window's own time, so that a replay of last year is not stale.
  * As everywhere in this file, `nowMs` is the time of the vans' clock.
  */
-export function staleSinceMs(fleet: Fleet, { newest, heardMs }: Sensor, nowMs: number): number | null {
+export function staleSinceMs(fleet: Fleet, sensor: Sensor, nowMs: number): number | null {
+  const { newest } = sensor;
   if (!newest) return null;
-  const signMs = lastSignMs(fleet, heardMs, newest.endMs, nowMs);
-  return nowMs - signMs > SILENT_WINDOWS * (newest.endMs - newest.startMs) ? signMs : null;
+  const updateMs = lastUpdateMs(fleet, sensor, nowMs)!;
+  return nowMs - updateMs > SILENT_WINDOWS * (newest.endMs - newest.startMs) ? updateMs : null;
+}
+
+/** When the newest window of a sensor came: its arrival or its end, whichever is later. */
+export function lastUpdateMs(fleet: Fleet, { newest, heardMs }: Sensor, nowMs: number): number | null {
+  return newest && lastSignMs(fleet, heardMs, newest.endMs, nowMs);
 }
 
 function lastSignMs(fleet: Fleet, heardMs: number | null, saidMs: number, nowMs: number): number {

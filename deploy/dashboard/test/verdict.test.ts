@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Fleet } from "../src/fleet";
-import { staleSinceMs, verdict } from "../src/verdict";
+import { lastUpdateMs, staleSinceMs, verdict } from "../src/verdict";
 import { decodeHealth, type Estimate } from "../src/wire";
 import { ago, concentration, ends, factInWords, percent, reading, reasonsInWords, span, term } from "../src/words";
 import { bytesOf, START_MS, window, WINDOW_MS } from "./sample";
@@ -89,6 +89,8 @@ describe("a sensor is stale when nothing new came for two windows", () => {
     const nowMs = END_MS + 1e10;
     expect(since(fleetOf({}, nowMs), nowMs + WINDOW_MS)).toBeNull();
     expect(since(fleetOf({}, nowMs), nowMs + 3 * WINDOW_MS)).toBe(nowMs);
+    const fleet = fleetOf({}, nowMs);
+    expect(lastUpdateMs(fleet, fleet.sensors.get("5A2D")!, nowMs + 1)).toBe(nowMs);
   });
 });
 

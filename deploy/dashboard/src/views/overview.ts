@@ -4,7 +4,7 @@ import type { Link } from "../broker";
 import { h, refill, say, show } from "../dom";
 import { sorted, type Fleet } from "../fleet";
 import { sensorLink } from "../routes";
-import type { Verdict } from "../verdict";
+import { lastUpdateMs, type Verdict } from "../verdict";
 import { ago, plural, when } from "../words";
 import { cardList } from "./card";
 import { mark } from "./mark";
@@ -74,8 +74,8 @@ function trouble({ who, sensor, level, text }: Verdict["troubles"][number]): HTM
 }
 
 function newestInWords(fleet: Fleet, nowMs: number): string {
-  const ends = sorted(fleet.sensors).flatMap((sensor) => sensor.newest?.endMs ?? []);
-  if (ends.length === 0) return "Nothing has been measured yet.";
-  const endMs = Math.max(...ends);
-  return `Last update ${ago(endMs, nowMs)} (${when(endMs, nowMs)}).`;
+  const updates = sorted(fleet.sensors).flatMap((sensor) => lastUpdateMs(fleet, sensor, nowMs) ?? []);
+  if (updates.length === 0) return "Nothing has been measured yet.";
+  const updateMs = Math.max(...updates);
+  return `Last update ${ago(updateMs, nowMs)} (${when(updateMs, nowMs)}).`;
 }
