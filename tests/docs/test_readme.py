@@ -1,4 +1,4 @@
-"""README is true: every command in it runs, and every file it names is there."""
+"""Every command in README runs, and every file it names exists."""
 
 import os
 import re
@@ -22,14 +22,14 @@ RUN = [command for command in COMMANDS if command not in MAKE + INSTALL]
 
 
 def test_make_targets_of_readme_exist() -> None:
-    """They are what CI and the demo's own test run; here only that make knows them."""
+    """CI and the demo's own test run them; this test only checks that make knows them."""
     for command in MAKE:
         run_program([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
     assert {"make demo", "make test", "make check", "make bench"} == set(MAKE)
 
 
 def test_installs_of_readme_can_be_resolved() -> None:
-    """What they install is tested whole in test_install; here that the extras they name exist."""
+    """test_install tests what they install; this test checks that the extras exist."""
     metadata = (ROOT / "pyproject.toml").read_text()
     extras = {extra for command in INSTALL for extra in re.findall(r"\[(\w+)\]", command)}
     assert len(INSTALL) == 2
@@ -37,7 +37,7 @@ def test_installs_of_readme_can_be_resolved() -> None:
 
 
 def test_the_trainers_install_follows_the_repository() -> None:
-    """It shares .venv with make demo, whose editable install a copy would replace and let grow old."""
+    """It shares .venv with make demo: a copy would replace the editable install and become outdated."""
     assert [" -e " in command for command in INSTALL if "[export]" in command] == [True]
 
 
