@@ -23,7 +23,7 @@ from model_export.regression.tune import tune
 
 Progress = Callable[[int, int], None]
 
-# How far back the temperature is compared; docs/evaluation.md has the figures behind the choice.
+# How far back the temperature is compared; docs/methods.md has the figures behind the choice.
 WARMING = {"warming_1h": 3_600_000, "warming_4h": 14_400_000}
 EXAMPLES = {"unit": "ppm", "gas": "CO"}
 

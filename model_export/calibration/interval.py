@@ -7,7 +7,7 @@ of the n covers it with probability at least `level`, for any model and any nois
 One part set aside for this would be one week's weather. So the train part is cut into four stretches of time.
 Each stretch but the first is estimated by a model fitted to all before it, with the same recipe and size: a
 calibration too serves days that follow its training. On train parts this came closer to the level than
-estimating each stretch from the other three (docs/evaluation.md). The last 20 % of the recording are not
+estimating each stretch from the other three (docs/methods.md). The last 20 % of the recording are not
 used, so the coverage that `fit` reports is an independent check.
 
 No method gives coverage where conditions are not exchangeable with the recording: another season, another
