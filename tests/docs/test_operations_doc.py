@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from edge_agent import chores, cli, held, log, outlet
+from edge_agent import cli, commit, log, maintenance, publisher
 from edge_agent.core.windows import MAX_TOTAL, Outcome
 from edge_agent.settings import Settings
 
@@ -43,12 +43,12 @@ def test_the_numbers_are_those_of_the_code() -> None:
         f"after `keep_days` ({journal.keep_days:g})",
         f"Above `max_mb` ({journal.max_mb})",
         f"or after every {journal.commit_messages} messages (`commit_messages`)",
-        f"At most {held.MAX_HELD:,} readings wait".replace(",", " "),
-        f"{outlet.IN_FLIGHT} in flight",
+        f"At most {commit.MAX_HELD:,} readings wait".replace(",", " "),
+        f"{publisher.IN_FLIGHT} in flight",
         f"{MAX_TOTAL:,} in all open windows".replace(",", " "),
     ):
         assert words in ON_ONE_LINE, words
-    assert (journal.commit_ms, chores.LOOK_MS, log.EVERY_MS) == (1_000, 2_000, 10_000)
+    assert (journal.commit_ms, maintenance.LOOK_MS, log.EVERY_MS) == (1_000, 2_000, 10_000)
 
 
 def test_every_file_it_names_is_there() -> None:
