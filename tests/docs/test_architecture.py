@@ -72,9 +72,8 @@ def test_a_message_goes_the_way_that_is_drawn(tmp_path: Path, broker: Broker) ->
     def note(frame: FrameType) -> None:
         caller, callee = place(frame.f_back), place(frame)
         if caller != callee and caller.startswith("edge_agent/") and callee.startswith("edge_agent/"):
-            calls[caller.removeprefix("edge_agent/"), f"{Path(callee).name}.{frame.f_code.co_qualname}"] = (
-                None
-            )
+            function = f"{Path(callee).name}.{frame.f_code.co_qualname}"
+            calls.add((caller.removeprefix("edge_agent/"), function))
 
     with client(broker) as consumer:
         collector = Collector(consumer)
