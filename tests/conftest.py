@@ -1,4 +1,4 @@
-"""Things that many tests need: a small real model and a seeded source of chance."""
+"""What many tests need: a small real model, a broker, and the end of every process they start."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -94,6 +94,17 @@ def durable_broker(broker: Broker) -> Broker:
     if not broker.persistent:
         pytest.skip(f"needs a durable broker: {broker.name} keeps no sessions over a restart")
     return broker
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of four megabytes."""
+    needs.require("root")
+    place = tmp_path / "tiny"
+    place.mkdir()
+    processes.run_program(["mount", "-t", "tmpfs", "-o", "size=4m", "none", place], check=True)
+    yield place
+    processes.run_program(["umount", "--lazy", place], check=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,10 +21,10 @@ from model_export.experiment.evaluation import (
     evaluate,
 )
 from model_export.experiment.leaderboard import against, board, medians, rivals, sensor_board, variants
-from model_export.experiment.ledger import write_whole
 from model_export.experiment.methods import QUICK, chosen
 from model_export.figures.axes import png
 from model_export.figures.webpage import Section, page
+from model_export.files import write_atomically
 from model_export.recordings.catalogue import Collection, Skipped, collect
 
 CORRECTED = "corrected"  # a folder of this name inside the data is taken for the data put right
@@ -96,12 +96,12 @@ def write_report(found: Experiment, corrected: Experiment | None, figures: Mappi
     parts = experiment_report.sections(found, corrected)
     folder, path = found.ledger.folder / "figures", found.ledger.folder / "report.html"
     for picture in (picture for part in parts for picture in part.pictures):
-        write_whole(folder / f"{picture.name}.png", picture.png)
+        write_atomically(folder / f"{picture.name}.png", picture.png)
     tiles = [(name, str(figures[name])) for name in ("recordings", "fitted", "reused")]
     tiles += [("sensors", str(len(figures["sensors"]))), ("methods", str(len(figures["methods"])))]
     tiles += [("cases", str(len(found.table))), ("skipped", str(len(figures["skipped"])))]
     parts += [Section("Skipped", tables=[_skipped(figures)])] if figures["skipped"] else []
-    write_whole(path, page("RESPIRE against the baselines", tiles, parts).encode())
+    write_atomically(path, page("RESPIRE against the baselines", tiles, parts).encode())
     return path
 
 
@@ -117,7 +117,7 @@ def breakdown(
     limits = theorem.limits(points)
     if plot:
         title = "How many outliers it takes to break the fit"
-        write_whole(plot, png(breakdown_plot.breakdown(points, limits, title)))
+        write_atomically(plot, png(breakdown_plot.breakdown(points, limits, title)))
     figures = {
         "bandwidth": theorem.BANDWIDTH,
         "tolerance": theorem.TOLERANCE,

@@ -6,7 +6,6 @@ OUT/results.parquet, .csv      every case of every fit, one row each
 """
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from edge_agent.core.errors import BadSettings, RespireError
+from model_export.files import write_atomically
 from model_export.recordings.catalogue import Member, Place
 
 Fit = Mapping[str, Any]  # see experiment.fit_one
@@ -45,7 +45,7 @@ class Ledger:
         now = {**settings, **{f"data {member.place}": digest(member) for member in members}}
         path = self.folder / "experiment.json"
         if not path.exists():
-            write_whole(path, json.dumps(now, indent=1).encode())
+            write_atomically(path, json.dumps(now, indent=1).encode())
             return
         then = _read(path)
         if not isinstance(then, dict):
@@ -69,7 +69,7 @@ class Ledger:
 
     def save(self, task: Task, fit: Fit) -> None:
         """Keep a fit."""
-        write_whole(self.path(task), json.dumps(fit).encode())
+        write_atomically(self.path(task), json.dumps(fit).encode())
 
     def load(self, task: Task) -> Fit:
         """A fit that was kept."""
@@ -80,8 +80,8 @@ class Ledger:
         """Keep the results as Parquet, and as CSV for those who read with their eyes."""
         columns = BytesIO()
         table.to_parquet(columns, index=False)
-        write_whole(self.folder / "results.parquet", columns.getvalue())
-        write_whole(self.folder / "results.csv", table.to_csv(index=False, float_format="%.6g").encode())
+        write_atomically(self.folder / "results.parquet", columns.getvalue())
+        write_atomically(self.folder / "results.csv", table.to_csv(index=False, float_format="%.6g").encode())
 
 
 def _read(path: Path) -> Any:
@@ -100,20 +100,6 @@ def digest(member: Member) -> str:
             data.update(values.tobytes())
     data.update(repr(sorted(member.train.temperatures.items())).encode())
     return data.hexdigest()[:16]
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """The file as it was or as it will be, whenever the power goes; its folder is made."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with aside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except OSError as error:
-        raise RespireError(f"{path}: could not be written: {error.strerror or error}") from error
 
 
 def _require_same(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -1,10 +1,10 @@
 """A simulated network on disk: tidy recordings to train on, and the truth in a folder apart.
 
-    DIR/5A2D_T-W.csv         timestamp,op1,op2,temperature,reference     what a van would bring home
-    DIR/truth/T-W.csv        timestamp,co,nox,temperature                the air itself, one row a minute
+    DIR/5A2D_T-W.csv         timestamp,op1,op2,temperature,reference     what a van records
+    DIR/truth/T-W.csv        timestamp,co,nox,temperature                the true air, one row a minute
     DIR/truth/network.json   seed, swaps, every package's constants, every deployment's analyser
 
-No trainer reads DIR/truth: it holds what nobody has in the field.
+The trainer never reads DIR/truth: nobody knows the truth in the field.
 """
 
 import json
@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from edge_agent.core.errors import RespireError
+from model_export.files import write_atomically
 from model_export.simulator.network import Colocation, Network, Recording
 from model_export.simulator.weather import Times
 
@@ -24,24 +25,29 @@ TRUTH = "truth"
 
 
 def write_network(network: Network, directory: Path) -> Iterator[Path]:
-    """Write every file of the network, naming each when it is done."""
+    """Write every file of the network; yield each path when the file is written."""
     try:
         (directory / TRUTH).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RespireError(
             f"{directory}: expected a directory to write, got {error.strerror}; name another"
         ) from error
+    for path, data in _files(network):
+        write_atomically(directory / path, data)
+        yield directory / path
+
+
+def _files(network: Network) -> Iterator[tuple[Path, bytes]]:
+    """The path of each file inside the directory, and its content."""
     for recording in network.recordings:
-        path = directory / f"{recording.name}.csv"
-        _recording_table(recording).to_csv(path, index=False, lineterminator="\n")
-        yield path
+        yield Path(f"{recording.name}.csv"), _csv(_recording_table(recording))
     for dataset, colocation in network.colocations.items():
-        path = directory / TRUTH / f"{dataset}.csv"
-        _truth_table(colocation).to_csv(path, index=False, lineterminator="\n")
-        yield path
-    path = directory / TRUTH / "network.json"
-    path.write_text(json.dumps(_constants(network), indent=1) + "\n")
-    yield path
+        yield Path(TRUTH, f"{dataset}.csv"), _csv(_truth_table(colocation))
+    yield Path(TRUTH, "network.json"), (json.dumps(_constants(network), indent=1) + "\n").encode()
+
+
+def _csv(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False, lineterminator="\n").encode()
 
 
 def stamps(at_ms: Times) -> "np.ndarray[Any, np.dtype[np.str_]]":
@@ -55,7 +61,7 @@ def stamps(at_ms: Times) -> "np.ndarray[Any, np.dtype[np.str_]]":
 
 
 def _recording_table(recording: Recording) -> pd.DataFrame:
-    """The rows that say anything, in the digits an instrument gives."""
+    """The rows with at least one value, rounded as an instrument would."""
     table = pd.DataFrame(
         {
             "timestamp": stamps(recording.at_ms),

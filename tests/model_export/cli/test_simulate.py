@@ -7,11 +7,13 @@ import sys
 from contextlib import chdir
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
 from edge_agent.core.errors import BadSettings
+from model_export.cli.main import main
 from model_export.cli.simulate import command
 from tests.support.broker import Broker, client, wait_until
 from tests.support.processes import start
@@ -83,6 +85,31 @@ def test_an_unknown_sensor_is_a_deliberate_failure(tmp_path: Path) -> None:
     result = run(str(tmp_path), "--sensors", "5A2D,FFFF")
     assert isinstance(result.exception, BadSettings)
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_full_disk_is_one_line(tiny_disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The files that fitted are whole, and nothing of the others is left."""
+    (tiny_disk / "filler").write_bytes(b"0" * 2_000_000)
+    assert main(["simulate", str(tiny_disk), "--datasets", "B-W"]) == 1
+    written = sorted(tiny_disk.rglob("*.csv"))
+    assert written
+    assert {len(pd.read_csv(path).columns) for path in written} == {5}
+    assert [*tiny_disk.rglob("*.part")] == []
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"model-export: {tiny_disk}/")
+    assert line.endswith(".csv: could not be written: No space left on device")
+
+
+def test_a_disk_that_fills_up_under_a_van_is_one_line(
+    tiny_disk: Path, broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tiny_disk / "truth.csv").touch()
+    with pytest.raises(OSError, match="No space left"):
+        (tiny_disk / "filler").write_bytes(b"0" * 5_000_000)
+    van = ["simulate", "--live", "--broker", f"{broker.host}:{broker.port}", "--seconds", "1"]
+    assert main([*van, "--truth", str(tiny_disk / "truth.csv")]) == 1
+    expected = "expected a file to write, got No space left on device; name another"
+    assert capsys.readouterr().err == f"model-export: {tiny_disk}/truth.csv: {expected}\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
