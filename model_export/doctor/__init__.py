@@ -1,1 +1,1 @@
-"""What is wrong with a recording. Imports recordings, regression, calibration and figures."""
+"""Checks that find faults in a recording. Imports recordings, regression, calibration and figures."""

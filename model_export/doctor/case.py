@@ -1,51 +1,32 @@
-"""A recording made ready for examination: whose it is, its windows, and how the reference goes with it."""
+"""A recording prepared for the checks: its windows, its lag scan and the smooth law fitted to it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-from model_export.doctor import clock, stuck
-from model_export.doctor.lag import Scan, scan
-from model_export.doctor.minutes import on_minutes
-from model_export.recordings.catalogue import identity
-from model_export.recordings.dataset import Dataset, Stamp, windows
-from model_export.recordings.tables import Layout, Recording, read
+from model_export.doctor.finding import Finding, Severity
+from model_export.doctor.lag import Scan
+from model_export.doctor.smooth import Smooth
+from model_export.recordings.dataset import Dataset
+from model_export.recordings.tables import Recording
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """One sensor in one deployment; the windows are those after the reference's clock was put right."""
+    """One sensor in one deployment; the windows are those after the reference's clock is corrected."""
 
     sensor: str
     dataset: str
-    recording: Recording  # as delivered
-    scan: Scan | None
-    halves: tuple[Scan | None, Scan | None]  # the same of its first and second half
-    minutes: int  # by which the reference had to be moved later; 0 if no one number puts it right
+    recording: Recording  # as it was read
+    scan: Scan | None  # None where there is too little data to compare the clocks
+    halves: tuple[Scan | None, Scan | None]  # the scans of the first and of the second half
+    minutes: int  # added to the reference's stamps; 0 where no single number corrects them
     windows: Dataset
+    dead: tuple[str, ...]  # the channels that are white noise
+    law: Smooth | None  # None where there are too few windows, or where a column is constant
 
-
-def open_case(
-    path: Path, sensor: str | None = None, layout: Layout | None = None, stamp: Stamp = "auto"
-) -> Case:
-    """The case in a file; a sensor that is named stands above the one in the file's name."""
-    owner, dataset = identity(path)
-    return case_of(read([path], sensor or owner, layout), dataset, stamp)
-
-
-def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
-    """The case of a recording that is read already; what stood still does not take part in it."""
-    moving = stuck.without(recording)
-    whole = on_minutes(moving, stamp)
-    found, halves = scan(whole), (scan(whole.halves()[0]), scan(whole.halves()[1]))
-    minutes = 0 if clock.changed(halves) else clock.offset(found)
-    means = windows(clock.moved(moving, minutes), "", stamp)
-    return Case(recording.sensor, dataset, recording, found, halves, minutes, means)
-
-
-def by_sensor(cases: Sequence[Case]) -> dict[str, list[Case]]:
-    """The cases of each sensor, in the order of time."""
-    found: dict[str, list[Case]] = {}
-    for case in sorted(cases, key=lambda case: int(case.windows.start_ms[0]) if len(case.windows) else 0):
-        found.setdefault(case.sensor, []).append(case)
-    return found
+    def finding(
+        self, code: str, severity: Severity, evidence: Mapping[str, Any], summary: str, advice: str
+    ) -> Finding:
+        """A finding in this recording."""
+        return Finding(code, severity, self.sensor, self.dataset, evidence, summary, advice)

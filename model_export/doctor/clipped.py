@@ -1,30 +1,27 @@
-"""Columns that hit a ceiling or a floor: values pile up at their extreme.
+"""Columns that reach a limit of the amplifier or the logger: many values are equal to the extreme."""
 
-Towards its extreme a column's values get rarer. The null is that the extreme is as common as the levels next
-to it are on the average, a fair die between them all; an amplifier at its rail fails that plainly.
-"""
-
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 from scipy.stats import binom
 
+from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.runs import runs
-from model_export.recordings.tables import Recording, Series
+from model_export.recordings.tables import Series
 
 Side = Literal["highest", "lowest"]
 
 SIDES: tuple[Side, ...] = ("highest", "lowest")
 RARE = 1e-6
-LEVELS = 5  # next to the extreme
-VISITS = 3  # separate times at the extreme; one long one is a stuck column
+LEVELS = 5  # distinct values next to the extreme that it is compared with
+VISITS = 3  # separate visits to the extreme; one long visit is a stuck column
 GRAVE = 0.01  # share of the values
 
 
 def pile(series: Series, side: Side) -> tuple[float, int, int, float]:
-    """The extreme, how often it occurs, in how many visits, and the chance of that many."""
+    """The extreme, its count, the number of visits, and the probability of that count or more."""
     levels, counts = np.unique(series.values, return_counts=True)
     if side == "highest":
         levels, counts = levels[::-1], counts[::-1]
@@ -36,45 +33,43 @@ def pile(series: Series, side: Side) -> tuple[float, int, int, float]:
 
 
 def rails(series: Series) -> list[float]:
-    """The values at which a column is cut off."""
+    """The values at which a column is clipped."""
     piles = [pile(series, side) for side in SIDES]
-    return [extreme for extreme, _, visits, chance in piles if _plain(visits, chance)]
+    return [extreme for extreme, _, visits, p in piles if visits >= VISITS and p <= RARE]
 
 
-def examine(recording: Recording, sensor: str, dataset: str) -> list[Finding]:
-    """A finding for each column that piles up at an end."""
-    findings = []
-    for column, series in recording.series.items():
-        for side in SIDES:
-            extreme, here, visits, chance = pile(series, side)
-            if _plain(visits, chance):
-                evidence = {
-                    "column": column,
-                    "side": side,
-                    "value": extreme,
-                    "values": here,
-                    "share": here / len(series.values),
-                    "visits": visits,
-                    "chance": chance,
-                }
-                findings.append(_finding(sensor, dataset, column, evidence))
-    return findings
+def check(cases: Sequence[Case]) -> Iterator[Finding]:
+    """Columns that are clipped at their highest or lowest value.
+
+    Statistic: the count of the extreme, beside the counts of the LEVELS values next to it.
+    Null: the extreme is as common as each of those, so its count is binomial.
+    Threshold: a probability of RARE, and at least VISITS separate visits.
+    """
+    for case in cases:
+        for column, series in case.recording.series.items():
+            for side in SIDES:
+                extreme, here, visits, p = pile(series, side)
+                if visits >= VISITS and p <= RARE:
+                    share = here / len(series.values)
+                    yield _finding(case, column, side, extreme, here, share, visits, p)
 
 
-def _plain(visits: int, chance: float) -> bool:
-    return visits >= VISITS and chance <= RARE
-
-
-def _finding(sensor: str, dataset: str, column: str, evidence: Mapping[str, Any]) -> Finding:
-    share = float(evidence["share"])
-    return Finding(
+def _finding(
+    case: Case, column: str, side: Side, extreme: float, here: int, share: float, visits: int, p: float
+) -> Finding:
+    return case.finding(
         "clipped_channel",
         "error" if share > GRAVE else "warning",
-        sensor,
-        dataset,
-        evidence,
-        f"{column} is cut off at its {evidence['side']} value {evidence['value']:g}: it is there {share:.1%} "
-        f"of the time, in {evidence['visits']} visits",
-        f"Values beyond {evidence['value']:g} were lost: cut those minutes out before fitting, and lower the "
+        {
+            "column": column,
+            "side": side,
+            "value": extreme,
+            "values": here,
+            "share": share,
+            "visits": visits,
+            "chance": p,
+        },
+        f"{column} is clipped at its {side} value {extreme:g}: {share:.1%} of its values, in {visits} visits",
+        f"Values beyond {extreme:g} were lost. Cut those minutes out before fitting, and lower the "
         "amplifier's gain or widen the logger's range.",
     )

@@ -1,31 +1,32 @@
-"""Is the reference's clock right? The lag at which the channels follow it best, and how sure that is."""
+"""The reference's clock: the lag at which the channels follow the reference best."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from edge_agent.core.windows import MINUTE_MS
+from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.lag import Scan, explained
 from model_export.doctor.resample import interval, least
 from model_export.recordings.tables import REFERENCE, Recording, Series
 
 LEVEL = 0.99
-TOLERANCE = 3  # minutes, a fifth of a window; sensors answer within one
-WIDEST = 15  # minutes: an offset not known to within a window is not known
+TOLERANCE = 3  # minutes, a fifth of a window; sensors respond within one minute
+WIDEST = 15  # minutes; a wider interval does not determine the offset to a window
 
 _CAUSES = (
-    "whole and half hours are mostly a time zone or summer time (--timezone), 15 minutes mostly stamps at "
-    "the end of an average (--reference end). Then set the analyser's clock."
+    "Whole and half hours usually mean a time zone or summer time (--timezone). 15 minutes usually mean "
+    "stamps at the end of an average (--reference end). Then set the analyser's clock."
 )
 
 
 def offset(scan: Scan | None) -> int:
-    """The minutes by which the reference's stamps must be moved later; 0 unless that is certain.
+    """The minutes to add to the reference's stamps; 0 unless they are certain.
 
-    The whole interval of the block bootstrap must lie beyond the tolerance on one side and be narrow, and
-    the move must explain more than nothing.
+    The interval of the block bootstrap must be narrow and lie beyond the tolerance on one side. The move
+    must raise R².
     """
     if scan is None:
         return 0
@@ -38,9 +39,9 @@ def offset(scan: Scan | None) -> int:
 
 
 def changed(halves: Sequence[Scan | None]) -> bool:
-    """Whether the first and the second half of a recording plainly want different minutes.
+    """Whether the two halves of a recording need different minutes.
 
-    Both must know theirs, neither may lie in the other's interval or near it, and one at least must be off.
+    Both intervals must be narrow and more than the tolerance apart, and at least one half must be off.
     """
     first, second = halves
     if first is None or second is None or not (offset(first) or offset(second)):
@@ -52,33 +53,36 @@ def changed(halves: Sequence[Scan | None]) -> bool:
     return known and (other_low - high >= TOLERANCE or low - other_high >= TOLERANCE)
 
 
-def examine_halves(halves: Sequence[Scan | None], sensor: str, dataset: str) -> list[Finding]:
-    """A finding where the clock was set or ran during the recording."""
-    first, second = halves
-    if first is None or second is None or not changed(halves):
-        return []
+def check(cases: Sequence[Case]) -> Iterator[Finding]:
+    """A reference's clock that is wrong, or that changed during the recording.
+
+    Statistic: the lag with the highest R² of the reference on the channels, within ±14 hours.
+    Null: the lag is 0. The LEVEL interval of the lag comes from resampling blocks of 6 hours.
+    Threshold: the whole interval is TOLERANCE from 0, or from the interval of the other half.
+    """
+    for case in cases:
+        first, second = case.halves
+        if first and second and changed(case.halves):
+            yield _changed(case, first, second)
+        elif case.scan and case.minutes:
+            yield _wrong(case, case.scan, case.minutes)
+
+
+def _changed(case: Case, first: Scan, second: Scan) -> Finding:
     before, after = int(first.best[0]), int(second.best[0])
-    return [
-        Finding(
-            "reference_clock_changed",
-            "error",
-            sensor,
-            dataset,
-            {"first_half": _half(first), "second_half": _half(second), "level": LEVEL},
-            f"the reference's clock changed on the way: its stamps must be moved {before:+d} minutes in the "
-            f"first half and {after:+d} in the second",
-            "Do not move all stamps alike. Look in the records of analyser and logger when a clock was set "
-            "or how fast it ran, split the recording there, diagnose each part by itself and correct each "
-            "part by its own minutes. Other findings here may come from this one.",
-        )
-    ]
+    return case.finding(
+        "reference_clock_changed",
+        "error",
+        {"first_half": _half(first), "second_half": _half(second), "level": LEVEL},
+        f"the reference's clock changed during the recording: its stamps must be moved {before:+d} minutes "
+        f"in the first half and {after:+d} in the second",
+        "Do not move all stamps alike. Find in the records of analyser and logger when a clock was set or "
+        "how fast it ran. Then split the recording there, diagnose each part by itself and correct each "
+        "part by its own minutes. Other findings here may be consequences of this one.",
+    )
 
 
-def examine(scan: Scan | None, sensor: str, dataset: str) -> list[Finding]:
-    """A finding where the reference is plainly early or late."""
-    minutes = offset(scan)
-    if scan is None or not minutes:
-        return []
+def _wrong(case: Case, scan: Scan, minutes: int) -> Finding:
     right = float(scan.explained[scan.lags == minutes][0])
     now = float(scan.explained[scan.lags == 0][0])
     low, high = interval(scan.best.astype(float), LEVEL)
@@ -93,22 +97,18 @@ def examine(scan: Scan | None, sensor: str, dataset: str) -> list[Finding]:
         "blocks": scan.blocks,
     }
     behind, later = ("behind", "later") if minutes > 0 else ("ahead", "earlier")
-    return [
-        Finding(
-            "reference_clock_offset",
-            "error",
-            sensor,
-            dataset,
-            evidence,
-            f"the reference's clock is {abs(minutes)} minutes {behind}: moved, it goes with the sensor "
-            f"(R² {right:.2f}), as stamped it does not (R² {now:.2f})",
-            f"Move the reference's time stamps {abs(minutes)} minutes {later} and fit again; {_CAUSES}",
-        )
-    ]
+    return case.finding(
+        "reference_clock_offset",
+        "error",
+        evidence,
+        f"the reference's clock is {abs(minutes)} minutes {behind}: R² with the sensor is {now:.2f} as "
+        f"stamped and {right:.2f} when corrected",
+        f"Move the reference's time stamps {abs(minutes)} minutes {later} and fit again. {_CAUSES}",
+    )
 
 
 def moved(recording: Recording, minutes: int) -> Recording:
-    """The recording with the reference's stamps moved later."""
+    """The recording with minutes added to the reference's stamps."""
     if not minutes:
         return recording
     series = recording.series[REFERENCE]
@@ -117,7 +117,7 @@ def moved(recording: Recording, minutes: int) -> Recording:
 
 
 def _follows(scan: Scan) -> bool:
-    """Whether the channels follow the reference at all, at the best lag."""
+    """Whether R² at the best lag is above 0."""
     return least(explained(scan.moments[int(scan.best[0])])[:, 0], LEVEL) > 0.0
 
 

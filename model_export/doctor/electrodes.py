@@ -1,84 +1,81 @@
-"""Are working and auxiliary electrode labelled the right way round?
+"""Working and auxiliary electrode in each other's column.
 
-The working electrode meets the gas, the auxiliary one is hidden from it. So of the two the working one
-answers the gas more strongly, and upwards, even where the auxiliary answers a little too. Three things must
-be plain for the labels to be called wrong: the second channel answers more, in its own unit, and since gains
-may differ also in its own noise; and in a regression on both it is the one that carries the gas.
+The gas reaches the working electrode and hardly reaches the auxiliary one. So the working electrode responds
+more strongly, and upwards. The response is compared in the channel's unit and in its noise, since gains may
+differ.
 """
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from edge_agent.core.kernel import Array
+from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
-from model_export.doctor.lag import Moments, Scan, slopes
+from model_export.doctor.lag import Moments, slopes
 from model_export.doctor.resample import least
 
 LEVEL = 0.999
-ROUNDING = 1e-6  # what is less is none
+ROUNDING = 1e-6  # bounds below this count as zero
 
 
-def examine(
-    scan: Scan | None, minutes: int, channels: tuple[str, ...], sensor: str, dataset: str
-) -> list[Finding]:
-    """A finding where the second of two channels is plainly the working electrode.
+def check(cases: Sequence[Case]) -> Iterator[Finding]:
+    """Two channels in each other's column. A recording with a dead channel is not checked.
 
-    The reference's clock is put right by `minutes` first. One channel cannot be swapped, and of three or more
-    nothing says which belong together.
+    Statistic: op2 minus op1 in response to the gas, in signal-to-noise ratio, and in regression weight.
+    Null: the differences, the ratio and the weight of op2 are 0; their spread is that of resampled blocks.
+    Threshold: the lower LEVEL bound of all five is above 0.
     """
-    if scan is None or len(channels) != 2:
-        return []
-    here = scan.moments[minutes]
-    if not (here.variance > 0.0).all():
-        return []
-    answers, weights = _answers(here), _standard_slopes(here)
-    ratios = _signal_to_noise(here)
-    more, clearer, carries = (each[:, 1] - each[:, 0] for each in (answers, ratios, weights))
+    for case in cases:
+        # With three or more channels nothing says which two belong together.
+        if case.scan is None or case.dead or len(case.windows.channels) != 2:
+            continue
+        here = case.scan.moments[case.minutes]
+        if (here.variance > 0.0).all():
+            yield from _swapped(case, here, case.scan.blocks)
+
+
+def _swapped(case: Case, here: Moments, blocks: int) -> Iterator[Finding]:
+    first, second = case.windows.channels
+    responses, ratios, weights = _responses(here), _signal_to_noise(here), _standard_slopes(here)
+    more, clearer, carries = (each[:, 1] - each[:, 0] for each in (responses, ratios, weights))
     if min(least(each, LEVEL) for each in (ratios[:, 1], more, clearer, weights[:, 1], carries)) <= ROUNDING:
-        return []
+        return
     evidence = {
-        f"{channels[0]}_per_reference": float(answers[0, 0]),
-        f"{channels[1]}_per_reference": float(answers[0, 1]),
-        f"{channels[0]}_signal_to_noise": float(ratios[0, 0]),
-        f"{channels[1]}_signal_to_noise": float(ratios[0, 1]),
+        f"{first}_per_reference": float(responses[0, 0]),
+        f"{second}_per_reference": float(responses[0, 1]),
+        f"{first}_signal_to_noise": float(ratios[0, 0]),
+        f"{second}_signal_to_noise": float(ratios[0, 1]),
         "difference": float(more[0]),
         "difference_at_least": least(more, LEVEL),
         "level": LEVEL,
         "confidence": float(np.mean((more[1:] > 0.0) & (clearer[1:] > 0.0) & (carries[1:] > 0.0))),
-        "blocks": scan.blocks,
+        "blocks": blocks,
     }
-    return [_finding(channels, sensor, dataset, evidence, answers[0])]
-
-
-def _finding(
-    channels: tuple[str, ...], sensor: str, dataset: str, evidence: dict[str, float], answers: Array
-) -> Finding:
-    first, second = channels
-    return Finding(
+    yield case.finding(
         "channels_swapped",
         "error",
-        sensor,
-        dataset,
         evidence,
-        f"{second} answers the gas ({answers[1]:.3g} per unit of the reference) and {first} does not or less "
-        f"({answers[0]:.3g}): the working electrode stands in the column of the auxiliary one",
-        f"Swap the two columns, for example with --columns {first}={second},{second}={first}; then look for "
-        "the cause in the wiring or the firmware's labels before the sensor goes out again.",
+        f"{first} and {second} are swapped: {second} changes by {responses[0, 1]:.3g} per unit of the "
+        f"reference, {first} by {responses[0, 0]:.3g}",
+        f"Swap the two columns, for example with --columns {first}={second},{second}={first}. Then correct "
+        "the wiring or the labels in the firmware before the sensor is used again.",
     )
 
 
-def _answers(moments: Moments) -> Array:
-    """The change of each channel with the gas, in channel units per unit of the reference, (resamples, d)."""
+def _responses(moments: Moments) -> Array:
+    """The change of each channel per unit of the reference, (resamples, d)."""
     return np.asarray(moments.shared[:, 0] / moments.variance[:, :1])
 
 
 def _signal_to_noise(moments: Moments) -> Array:
-    """How much of each channel goes with the gas, over what does not, r/√(1 - r²), signed, (resamples, d)."""
+    """r/√(1 - r²), where r is the correlation of a channel with the reference, (resamples, d)."""
     spread = np.sqrt(np.diagonal(moments.channels[:, 0], axis1=-2, axis2=-1) * moments.variance[:, :1])
     r = np.divide(moments.shared[:, 0], spread, out=np.zeros_like(spread), where=spread > 0.0)
     return np.asarray(r / np.sqrt(np.maximum(1.0 - r**2, 1e-12)))
 
 
 def _standard_slopes(moments: Moments) -> Array:
-    """The weights of both channels in one regression, in standard deviations, whatever their units."""
+    """The weights of both channels in one regression, in standard deviations of the channels."""
     spread = np.sqrt(np.diagonal(moments.channels[:, 0], axis1=-2, axis2=-1))
     return np.asarray(slopes(moments)[:, 0] * spread)

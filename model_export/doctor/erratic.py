@@ -1,39 +1,40 @@
-"""Do the weight curves mean anything? The paper's sign of a swapped sensor: weights that jump about.
+"""Weight curves that are noise: the paper's sign of a swapped sensor.
 
-Around the smooth law the null draws what the same errors, moved in time so that they have nothing to do with
-the temperature, would make of the curves. The roughness of a weight is that null band over the weight itself:
-where it is above 1, the channel that should carry the gas cannot be told from noise.
+The smooth law's residuals are shifted in time, so that they no longer depend on the temperature. Curves
+fitted to them show what noise alone makes of the weights: the null band. Roughness is the null band divided
+by the weight.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from edge_agent.core.kernel import Array
+from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.smooth import Smooth
-from model_export.recordings.dataset import Dataset
 from model_export.regression.solver import Ridge, functions, regressors
 
 DRAWS = 199
 LEVEL = 0.99
 PLACES = 40  # temperatures, at equal shares of the windows
-INNER = (0.025, 0.975)  # the ends hold too few windows for any curve
-LENGTH_SCALE, RIDGE, TREND = 0.5, 1.0, 10.0  # rather free; tuning may go further
+INNER = (0.025, 0.975)  # there are too few windows beyond them for any curve
+LENGTH_SCALE, RIDGE, TREND = 0.5, 1.0, 10.0  # less smooth than usual tuning results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """The weights over temperature as fitted, all standardised, and the band that noise alone fills."""
+    """The fitted weights over temperature, standardised, and their null band."""
 
     temperatures: Array  # (p,), °C
     weights: Array  # (p, d + 1)
-    band: Array  # (p, d + 1): with LEVEL no null curve leaves it anywhere
-    carrier: int  # the channel of the largest weight, which should carry the gas
+    band: Array  # (p, d + 1); a share LEVEL of null curves is inside it at every temperature
+    carrier: int  # the channel with the largest weight, which should respond to the gas
 
     @property
     def roughness(self) -> Array:
-        """The band over the carrier's weight, infinite where that has changed sign, (p,)."""
+        """The null band divided by the carrier's weight; infinite where the weight changes sign, (p,)."""
         weight = self.weights[:, self.carrier]
         upright = weight * np.sign(np.median(weight))
         return np.where(
@@ -42,7 +43,7 @@ class Curves:
 
 
 def curves(smooth: Smooth, seed: int = 0) -> Curves:
-    """Weights fitted with much freedom, and what as much freedom makes of errors alone."""
+    """Weights fitted with little smoothing, and the null band of such a fit."""
     data = smooth.data
     u = regressors(data.x)
     ridge = Ridge(functions("matern32", LENGTH_SCALE, data.z, u), data.z, u, RIDGE, TREND)
@@ -56,12 +57,23 @@ def curves(smooth: Smooth, seed: int = 0) -> Curves:
     return Curves(scale.centre + scale.spread * at, weights, widest * spread, carrier)
 
 
-def examine(dataset: Dataset, found: Curves, sensor: str, name: str) -> list[Finding]:
-    """A finding where at some temperature the carrier's weight drowns in noise."""
+def check(cases: Sequence[Case]) -> Iterator[Finding]:
+    """A main weight that is noise at some temperatures.
+
+    Statistic: the roughness of the largest weight at PLACES temperatures.
+    Null: the weight is 0; the band holds a share LEVEL of curves fitted to shifted residuals.
+    Threshold: a roughness of 1 at any temperature.
+    """
+    for case in cases:
+        if case.law is not None:
+            found = curves(case.law)
+            if (found.roughness >= 1.0).any():
+                yield _finding(case, found)
+
+
+def _finding(case: Case, found: Curves) -> Finding:
     rough = found.roughness >= 1.0
-    if not rough.any():
-        return []
-    channel, lost = dataset.channels[found.carrier], found.temperatures[rough]
+    channel = case.windows.channels[found.carrier]
     worst = float(found.temperatures[np.argmax(found.roughness)])
     evidence = {
         "channel": channel,
@@ -69,30 +81,26 @@ def examine(dataset: Dataset, found: Curves, sensor: str, name: str) -> list[Fin
         "roughness": float(np.median(found.roughness)),
         "threshold": 1.0,
         "level": LEVEL,
-        "temperatures": [float(at) for at in lost],
+        "temperatures": [float(at) for at in found.temperatures[rough]],
         "worst_temperature": worst,
     }
-    return [
-        Finding(
-            "erratic_weights",
-            "warning",
-            sensor,
-            name,
-            evidence,
-            f"the weight of {channel} cannot be told from noise for {rough.mean():.0%} of the windows, worst "
-            f"at {worst:.1f} °C",
-            "Do not trust a calibration of this recording at these temperatures. Check for swapped channels "
-            "or sensors and a wrong clock first; if there are none, the gas hardly varied there: record for "
-            "longer.",
-        )
-    ]
+    return case.finding(
+        "erratic_weights",
+        "warning",
+        evidence,
+        f"the weight of {channel} is not above noise for {rough.mean():.0%} of the windows, worst at "
+        f"{worst:.1f} °C",
+        "Do not trust a calibration from this recording at these temperatures. Check for swapped channels "
+        "or sensors and a wrong clock first. If there are none, the gas hardly varied there: record for "
+        "longer.",
+    )
 
 
 def _moved(error: Array, seed: int) -> list[Array]:
-    """The errors begun at another moment, and half of them upside down: same memory, no meaning."""
-    chance, n = np.random.default_rng(seed), len(error)
-    places = chance.integers(n // 20, n - n // 20, DRAWS)
+    """The residuals rotated in time, half of them with the sign changed: same autocorrelation, no signal."""
+    rng, n = np.random.default_rng(seed), len(error)
+    places = rng.integers(n // 20, n - n // 20, DRAWS)
     return [
         np.roll(error, place) * sign
-        for place, sign in zip(places, chance.choice((-1.0, 1.0), DRAWS), strict=True)
+        for place, sign in zip(places, rng.choice((-1.0, 1.0), DRAWS), strict=True)
     ]

@@ -1,6 +1,6 @@
-"""What the doctor has to say about a sensor."""
+"""One fault that a check has found."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,17 +11,17 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing found: an error spoils a calibration, a warning limits it, info is good to know."""
+    """One fault: an error spoils a calibration, a warning limits it, info is good to know."""
 
     code: str
     severity: Severity
     sensor: str
-    dataset: str | None  # the recording it was found in; None where several were compared
+    dataset: str | None  # None where several recordings were compared
     evidence: Mapping[str, Any]
-    summary: str  # what was seen, in words
-    advice: str  # what to do about it, in words
+    summary: str  # what was found
+    advice: str  # what to do
 
 
-def by_severity(findings: list[Finding]) -> list[Finding]:
-    """The gravest first, otherwise in the order given."""
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """Errors first, then warnings, then info; otherwise in the order given."""
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

@@ -1,7 +1,7 @@
-"""How well the channels follow the reference if its clock were so many minutes off, for every minute.
+"""R² of the reference on the channels for every lag, in minutes, between the two clocks.
 
-For each block of 6 hours and each lag the sums that a linear regression needs are found by FFT. A regression
-on any choice of blocks is then a weighted sum, so a block bootstrap of the whole scan costs one product.
+The sums that a linear regression needs come from an FFT, for each block of 6 hours and each lag. A regression
+on resampled blocks is then a weighted sum, so a block bootstrap of the whole scan costs one matrix product.
 """
 
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ from edge_agent.core.kernel import Array
 from model_export.doctor.minutes import Minutes, fast
 from model_export.doctor.resample import block_weights
 
-FURTHEST = 14 * 60  # minutes: no time zone is further from UTC
-BLOCK = 360  # minutes; longer than what `fast` leaves of the past
+FURTHEST = 14 * 60  # minutes; no time zone is further from UTC
+BLOCK = 360  # minutes; longer than the autocorrelation that `fast` leaves
 FEWEST_BLOCKS = 8  # two days
-LEAST_SHARE = 0.5  # of the minutes that meet at most; a chance likeness of a few is no evidence
-_JITTER = 1e-9  # of the variance, so that two channels that are one do not end the scan
+LEAST_SHARE = 0.5  # of the largest overlap; with fewer minutes a high R² is chance
+_JITTER = 1e-9  # share of the variance, so that two equal channels can be solved
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Over the minutes of each block, for each lag: products of the reference y and the channels x."""
+    """Sums of products of the reference y and the channels x, for each block and lag."""
 
     n: Array  # (blocks, lags)
     y: Array
@@ -36,15 +36,15 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """The same as means and covariances, for each resample (the first is the data) and each lag."""
+    """Variances and covariances for each resample (the first is the data) and each lag."""
 
     variance: Array  # of y, (resamples, lags)
     shared: Array  # of y and each channel, (resamples, lags, d)
     channels: Array  # (resamples, lags, d, d)
-    enough: NDArray[np.bool_]  # where minutes meet enough to say anything, (resamples, lags)
+    enough: NDArray[np.bool_]  # whether enough minutes overlap, (resamples, lags)
 
     def at(self, place: int) -> "Moments":
-        """The moments of one lag alone, copied: those of all lags are large, and need not stay."""
+        """A copy of one lag's moments, so that the large arrays of all lags can be freed."""
         one = slice(place, place + 1)
         return Moments(
             self.variance[:, one].copy(),
@@ -56,17 +56,17 @@ class Moments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
-    """What each lag explains; a lag of 60 pairs the reference stamped 10:00 with the channels at 11:00."""
+    """R² at each lag; a lag of 60 pairs the reference stamped 10:00 with the channels at 11:00."""
 
     lags: NDArray[np.int64]  # minutes
     explained: Array  # R² of the reference on the channels, (lags,)
-    best: NDArray[np.int64]  # the lag that explains most, of the data and of each resample
+    best: NDArray[np.int64]  # the lag with the highest R², of the data and of each resample
     moments: Mapping[int, Moments]  # at two lags: 0, as stamped, and the best
     blocks: int
 
 
 def scan(minutes: Minutes, furthest: int = FURTHEST, seed: int = 0) -> Scan | None:
-    """The scan over ± `furthest` minutes, or None where there is too little in common to say anything."""
+    """The scan over ± `furthest` minutes, or None where too few blocks overlap."""
     sums = _sums(fast(minutes), furthest)
     usable = sums.n.max(axis=1) > 0.0
     if usable.sum() < FEWEST_BLOCKS:
@@ -84,7 +84,7 @@ def scan(minutes: Minutes, furthest: int = FURTHEST, seed: int = 0) -> Scan | No
 
 
 def slopes(moments: Moments) -> Array:
-    """The reference regressed on all channels together, (resamples, lags, d)."""
+    """The slopes of the reference on all channels together, (resamples, lags, d)."""
     size = np.diagonal(moments.channels, axis1=-2, axis2=-1)[..., None]
     ridge = np.where(size > 0.0, _JITTER * size, 1.0) * np.eye(moments.shared.shape[-1])
     return np.asarray(np.linalg.solve(moments.channels + ridge, moments.shared[..., None])[..., 0])
@@ -142,7 +142,7 @@ def _sums(minutes: Minutes, furthest: int) -> Sums:
 
 
 def _blocks(rows: Array, blocks: int, margin: int) -> Array:
-    """(rows, n) cut into (rows, blocks, BLOCK + 2·margin): each block with the minutes around it."""
+    """(rows, n) cut into (rows, blocks, BLOCK + 2·margin): each block with a margin on both sides."""
     padded = np.pad(rows, ((0, 0), (margin, margin + blocks * BLOCK - rows.shape[1])))
     return np.stack(
         [padded[:, block * BLOCK : (block + 1) * BLOCK + 2 * margin] for block in range(blocks)], axis=1

@@ -12,17 +12,17 @@ from model_export.recordings.dataset import Stamp
 from model_export.recordings.tables import REFERENCE, TEMPERATURE, Recording, Series, cadence_minutes
 
 DAY_MS = 1440 * MINUTE_MS
-SLOW_MINUTES = 240  # what changes over more than these belongs to the day and the weather
-CLIP = 5.0  # robust standard deviations; a spike keeps its place in time, not its weight
-SILENCE = 2 * 1440  # minutes; longer than any lag that is sought
-LEAST_SHARE = 0.25  # of the minutes around, for a mean to be one
+SLOW_MINUTES = 240  # slower changes are the day and the weather
+CLIP = 5.0  # robust standard deviations; a clipped spike keeps its time and loses its weight
+SILENCE = 2 * 1440  # minutes; longer than any lag of a scan
+LEAST_SHARE = 0.25  # of the minutes that a running mean needs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Minutes:
     """One column for every minute, NaN where there is no value; `every` is the reference's cadence.
 
-    The reference stands at the first of the `every` minutes it is the mean of.
+    A value of the reference is at the first of the `every` minutes that it averages.
     """
 
     every: int
@@ -41,7 +41,7 @@ class Minutes:
 
 
 def on_minutes(recording: Recording, stamp: Stamp = "auto") -> Minutes:
-    """The recording with several values of one minute averaged, and long silences cut short."""
+    """The recording with the values of each minute averaged, and long gaps shortened."""
     series = dict(recording.series)
     every = cadence_minutes(series[REFERENCE].at_ms)
     if stamp == "end":
@@ -62,24 +62,24 @@ def on_minutes(recording: Recording, stamp: Stamp = "auto") -> Minutes:
 
 
 def fast(minutes: Minutes) -> Minutes:
-    """What changes within hours, clipped: air does, and clocks can be read off it; seasons do not.
+    """The changes within hours, clipped; they show the lag between two clocks, seasons do not.
 
-    Channels are averaged over the minutes that the reference averages, and freed of what goes with the
-    temperature, which the channels share with the thermometer and not with the gas.
+    Channels are averaged over the minutes that the reference averages. Their linear dependence on the
+    temperature is removed: it comes from the weather and not from the gas.
     """
     temperature = _quick(_ahead(minutes.temperature, minutes.every))
     channels = [_quick(_ahead(values, minutes.every)) for values in minutes.channels]
-    held = minutes.reference - slow(_held(minutes.reference, minutes.every))
+    reference = minutes.reference - slow(_repeated(minutes.reference, minutes.every))
     return Minutes(
         minutes.every,
         np.array([without(values, temperature) for values in channels]),
         temperature,
-        clipped(held),
+        clipped(reference),
     )
 
 
 def slow(values: Array, minutes: int = SLOW_MINUTES) -> Array:
-    """The running mean over so many minutes, NaN where a quarter of them or fewer are there."""
+    """The running mean over so many minutes, NaN where a quarter of them or fewer have values."""
     there = np.isfinite(values)
     total = uniform_filter1d(np.where(there, values, 0.0), minutes, mode="constant")
     share = uniform_filter1d(there.astype(float), minutes, mode="constant")
@@ -98,7 +98,7 @@ def clipped(values: Array) -> Array:
 
 
 def without(values: Array, cause: Array) -> Array:
-    """What is left of values after a straight line in cause, NaN where either is missing."""
+    """The residual of values on a straight line in cause, NaN where either is missing."""
     both = np.isfinite(values) & np.isfinite(cause)
     if both.sum() < 3 or np.ptp(cause[both]) == 0.0:
         return np.where(both, values, np.nan)
@@ -111,9 +111,9 @@ def _quick(values: Array) -> Array:
 
 
 def _places(minutes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where sorted minutes stand on the grid: the first at 0, and no silence longer than SILENCE.
+    """The place of each sorted minute on the grid: the first at 0, and no gap longer than SILENCE.
 
-    One row stamped 1970 by a clock that was never set would make the grid half a century long otherwise.
+    Without the limit, one row stamped 1970 by a clock that was never set would add half a century.
 
     >>> _places(np.array([5, 6, 10_000])).tolist()
     [0, 1, 2881]
@@ -129,7 +129,7 @@ def _spread(series: Series, places: NDArray[np.int64], count: int) -> Array:
 
 
 def _ahead(values: Array, every: int) -> Array:
-    """The mean of this minute and the every - 1 after it, where three quarters of them are there."""
+    """The mean of this minute and the every - 1 after it, where three quarters of them have values."""
     if every == 1:
         return values
     there, ones = np.isfinite(values), np.ones(every)
@@ -138,10 +138,10 @@ def _ahead(values: Array, every: int) -> Array:
     return np.where(counts >= COVERAGE * every, totals / np.maximum(counts, 1.0), np.nan)
 
 
-def _held(values: Array, every: int) -> Array:
-    """Each value held for the minutes it is the mean of."""
-    held = values.copy()
+def _repeated(values: Array, every: int) -> Array:
+    """Each value repeated for the minutes that it averages."""
+    filled = values.copy()
     for minute in range(1, every):
         before = np.concatenate([np.full(minute, np.nan), values[:-minute]])
-        held = np.where(np.isfinite(held), held, before)
-    return held
+        filled = np.where(np.isfinite(filled), filled, before)
+    return filled

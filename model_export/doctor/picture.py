@@ -1,4 +1,4 @@
-"""The lag scan and the weight curves of the recording that needs a look most."""
+"""The lag scan and the weight curves of the recording with the gravest finding."""
 
 import numpy as np
 from matplotlib import rc_context
@@ -7,10 +7,9 @@ from matplotlib.figure import Figure
 
 from model_export.doctor import erratic
 from model_export.doctor.case import Case
-from model_export.doctor.diagnose import Diagnosis, trainable
+from model_export.doctor.diagnose import Diagnosis
 from model_export.doctor.erratic import Curves
 from model_export.doctor.lag import Scan
-from model_export.doctor.smooth import smooth
 from model_export.figures.axes import BLUE, GREY, INK, ORANGE, PALE, STYLE, VERMILLION, WIDTH
 
 HOUR = 60
@@ -28,13 +27,13 @@ def worst(diagnosis: Diagnosis) -> Case:
 
 @rc_context(STYLE)
 def picture(diagnosis: Diagnosis) -> Figure:
-    """How well the reference goes with the sensor at every lag, and what the weights say over temperature."""
+    """R² of reference and sensor at every lag, and the weights over temperature."""
     case = worst(diagnosis)
-    found = erratic.curves(smooth(case.windows)) if trainable(case) else None
+    found = erratic.curves(case.law) if case.law else None
     channels = len(case.windows.channels) if found else 0
     figure = Figure(figsize=(WIDTH, 3.0 + 1.7 * channels), layout="constrained")
     name = case.sensor if case.dataset == case.sensor else f"{case.sensor} in {case.dataset}"
-    figure.suptitle(f"{name}\nIs the clock right? Do the weights mean anything?", x=0.02, ha="left")
+    figure.suptitle(f"{name}\nIs the clock right? Are the weights above noise?", x=0.02, ha="left")
     panels = np.atleast_1d(figure.subplots(1 + channels))
     _lags(panels[0], case.scan, case.minutes)
     if found:
@@ -56,16 +55,16 @@ def _lags(axes: Axes, scan: Scan | None, minutes: int) -> None:
     axes.plot(scan.lags[near], scan.explained[near], color=BLUE, lw=1.4)
     axes.axvline(0.0, color=GREY, lw=1.0, ls="--", label="as stamped")
     if minutes:
-        axes.axvline(minutes, color=VERMILLION, lw=1.2, label=f"clock put right: {minutes:+d}")
+        axes.axvline(minutes, color=VERMILLION, lw=1.2, label=f"corrected: {minutes:+d}")
     axes.set_ylim(bottom=0.0)
 
 
 def _weights(axes: Axes, found: Curves, place: int, channel: str) -> None:
-    """A weight with the band that noise alone would fill around zero."""
+    """A weight with its null band around zero."""
     band, carries = found.band[:, place], place == found.carrier
     axes.fill_between(found.temperatures, -band, band, color=PALE, lw=0, label="noise alone")
     axes.axhline(0.0, color=GREY, lw=0.8)
-    label = "weight that carries the gas" if carries else "other weight"
+    label = "main weight" if carries else "other weight"
     colour = INK if carries else ORANGE
     axes.plot(found.temperatures, found.weights[:, place], color=colour, lw=1.6, label=label)
     if carries:
@@ -82,7 +81,7 @@ def _weights(axes: Axes, found: Curves, place: int, channel: str) -> None:
 
 
 def _legend(figure: Figure, panels: list[Axes]) -> None:
-    """One for all panels, below them."""
+    """One legend for all panels, below them."""
     entries = {
         label: handle
         for axes in panels

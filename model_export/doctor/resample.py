@@ -1,4 +1,4 @@
-"""Chance: neighbouring minutes are not independent, so whole blocks of time are drawn again."""
+"""The block bootstrap: neighbouring minutes are not independent, so whole blocks of time are resampled."""
 
 import numpy as np
 from scipy.stats import norm
@@ -9,23 +9,23 @@ RESAMPLES = 200
 
 
 def block_weights(blocks: int, seed: int = 0, resamples: int = RESAMPLES) -> Array:
-    """How often each block is drawn, (1 + resamples, blocks); the first row is the data as they are.
+    """How often each block is drawn, (1 + resamples, blocks); the first row is the data themselves.
 
     >>> block_weights(3, resamples=2).sum(axis=1).tolist()
     [3.0, 3.0, 3.0]
     """
-    chance = np.random.default_rng([seed, blocks])
-    drawn = chance.multinomial(blocks, np.full(blocks, 1.0 / blocks), size=resamples)
+    rng = np.random.default_rng([seed, blocks])
+    drawn = rng.multinomial(blocks, np.full(blocks, 1.0 / blocks), size=resamples)
     return np.vstack([np.ones(blocks), drawn]).astype(float)
 
 
 def interval(values: Array, level: float) -> tuple[float, float]:
-    """The middle `level` of the resampled values; the first, which is the estimate itself, does not count."""
+    """The middle `level` of the resampled values; the first value is the estimate and does not count."""
     tail = 50.0 * (1.0 - level)
     low, high = np.percentile(values[1:], [tail, 100.0 - tail])
     return float(low), float(high)
 
 
 def least(values: Array, level: float) -> float:
-    """What the estimate, the first value, is at least, if it is as normal as its resamples are wide."""
+    """The lower bound of the estimate, the first value; the others give its normal standard error."""
     return float(values[0] - norm.ppf(level) * values[1:].std())

@@ -1,4 +1,4 @@
-"""Stretches of equal values in a column."""
+"""Runs of equal values in a column."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Does a model learnt from one sensor serve its sisters? The paper's S5 - S2."""
+"""How well a model fitted to one sensor serves its sisters: the paper's S5 - S2."""
 
 from collections.abc import Sequence
 from math import nan
@@ -16,9 +16,8 @@ from model_export.regression.respire import Fitted, Hyperparameters, fit
 def s5_minus_s2(source: Dataset, targets: Sequence[Dataset]) -> float:
     """The median of S5 - S2 over the targets, NaN where none shares enough windows.
 
-    S2 is R² on the source's own last windows with an adapter; S5 that on a target's, whose channels go
-    through a transfer map first. A model that learnt the gas scores the same on the way; one that learnt
-    something else does not, and may even score better on a sister that has the gas.
+    S2 is R² on the source's own last windows, with an adapter. S5 is R² on a target's last windows, with a
+    transfer of its channels and an adapter. A model that responds to the gas has nearly the same R² in both.
     """
     train, test = split(source)
     if len(train) < MIN_WINDOWS:
@@ -30,7 +29,7 @@ def s5_minus_s2(source: Dataset, targets: Sequence[Dataset]) -> float:
 
 
 def _moved(fitted: Fitted, source: Dataset, target: Dataset) -> float | None:
-    """S5 for one target: the map is learnt where both were, the adapter on the target's first windows."""
+    """S5 for one target: the transfer is fitted to common windows, the adapter to the target's first."""
     train, test = split(target)
     if len(np.intersect1d(source.start_ms, train.start_ms)) < MIN_WINDOWS or not len(test):
         return None

@@ -1,13 +1,11 @@
-"""Does a package carry another gas's cell in its CO columns? Sister sensors in the same air tell.
+"""A package whose CO columns carry another gas, as two of the paper's six did with NOx.
 
-The paper's case: in two of six packages the CO and NOx pairs were swapped. Three signs, all against sisters
-that stood beside the same reference at the same time. A swapped package (1) follows the reference far less
-than they do, though the air is the same; (2) its millivolts lie where no sister's do, since another cell has
-another zero and bias; (3) a model learnt from it scores otherwise on its sisters than at home (the paper's S5
-- S2), where a sound one's score does not change. The first two decide.
+Sisters are sensors beside the same reference at the same time. A swapped package differs from them in two
+ways: it follows the reference far less, and its millivolts are outside their range, since another cell has
+another zero. Both are needed. The evidence also has the paper's S5 - S2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,40 +19,48 @@ from model_export.doctor.resample import interval
 from model_export.doctor.served import s5_minus_s2
 from model_export.recordings.dataset import MIN_WINDOWS
 
-FEWEST_SOUND = 3  # sisters to compare millivolts with: two have no spread worth the name
+FEWEST_SOUND = 3  # sisters to compare millivolts with; two do not give a usable spread
 LEVEL = 0.99
-USUAL = 0.95  # of sisters' levels
-LESS = 0.5  # of what the best sister explains
-ALIKE = 0.99  # correlation: both stood beside one reference
+USUAL = 0.95  # share of sisters' levels inside the prediction interval
+LESS = 0.5  # of the best sister's R²
+ALIKE = 0.99  # correlation of the references; above it both sensors had the same one
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """A sensor against its sound sisters in one deployment; levels are medians of its channels."""
+    """A sensor and its sound sisters in one deployment; levels are medians of its channels."""
 
-    dataset: str
-    explained: float
-    explained_by_sisters: float
+    case: Case
+    sisters: Sequence[Case]
     levels: tuple[float, ...]
-    expected: tuple[tuple[float, float], ...]  # where a sister's would lie, for each channel
-    served: float  # S5 - S2 of models from this sensor, the median over the sisters they are moved to
-    served_by_sisters: float  # and of models from one sister, moved to another
+    expected: tuple[tuple[float, float], ...]  # the prediction interval of a sister's, for each channel
 
     @property
     def apart(self) -> bool:
-        """Whether a channel lies where no sister's would.
+        """Whether a channel is outside the sisters' range.
 
-        The first channel of several does not count: the gas moves it, and a dead cell's lies low.
+        The first of several channels does not count: it depends on the gas, and a weak cell reads low.
         """
         compared = list(zip(self.levels, self.expected, strict=True))
         return any(not low <= level <= high for level, (low, high) in compared[1:] or compared)
 
 
-def examine(cases: Sequence[Case]) -> list[Finding]:
-    """A finding for each sensor that in most deployments it shares with sisters looks like another gas's."""
+def check(cases: Sequence[Case]) -> Iterator[Finding]:
+    """Sensors that seem to carry another gas's electrodes.
+
+    Statistic: R² of the reference on the channels, and the median of the channels but the first.
+    Null: that of the sisters, by resampled blocks (LEVEL) and as the next of normal values (USUAL).
+    Threshold: under LESS of the best sister's R² and outside their range, in most shared deployments.
+    """
+    for sensor, found in swapped(cases).items():
+        yield _finding(sensor, found)
+
+
+def swapped(cases: Sequence[Case]) -> dict[str, list[Comparison]]:
+    """The swapped sensors, each with the deployments that show it. A dead channel is not compared."""
     met: dict[str, int] = {}
     apart: dict[str, list[Comparison]] = {}
-    for group in _groups(cases):
+    for group in _groups([case for case in cases if not case.dead]):
         suspects, leaders = _divided(group)
         for case in (*suspects, *leaders):
             met[case.sensor] = met.get(case.sensor, 0) + 1
@@ -62,11 +68,11 @@ def examine(cases: Sequence[Case]) -> list[Finding]:
             comparison = _compare(case, leaders)
             if comparison.apart:
                 apart.setdefault(case.sensor, []).append(comparison)
-    return [_finding(sensor, found) for sensor, found in apart.items() if len(found) > met[sensor] / 2]
+    return {sensor: found for sensor, found in apart.items() if len(found) > met[sensor] / 2}
 
 
 def _groups(cases: Sequence[Case]) -> list[list[Case]]:
-    """Cases that share air and reference; each belongs to one group."""
+    """Cases with the same air and reference; each is in one group."""
     groups: list[list[Case]] = []
     for case in cases:
         if case.scan is None:
@@ -90,7 +96,7 @@ def _together(one: Case, other: Case) -> bool:
 
 
 def _divided(group: Sequence[Case]) -> tuple[list[Case], list[Case]]:
-    """Those that plainly explain less than half of what the best does, and the others."""
+    """The cases with less than half of the best R², and the others."""
     intervals = [interval(_explained(case), LEVEL) for case in group]
     best = max(low for low, _ in intervals)
     suspects = [case for case, (_, high) in zip(group, intervals, strict=True) if high < LESS * best]
@@ -99,41 +105,33 @@ def _divided(group: Sequence[Case]) -> tuple[list[Case], list[Case]]:
 
 
 def _explained(case: Case) -> Array:
-    """R² of the reference on the fast part of the channels, of the data and of each resample."""
+    """R² of the reference on the fast part of the channels: the estimate, then each resample."""
     return explained(case.scan.moments[case.minutes])[:, 0] if case.scan else np.zeros(2)
 
 
-def _compare(case: Case, leaders: Sequence[Case]) -> Comparison:
-    medians = np.array([np.median(leader.windows.inputs, axis=0) for leader in leaders])
-    return Comparison(
-        case.dataset,
-        float(_explained(case)[0]),
-        float(np.median([_explained(leader)[0] for leader in leaders])),
-        tuple(map(float, np.median(case.windows.inputs, axis=0))),
-        tuple(_prediction(column) for column in medians.T),
-        s5_minus_s2(case.windows, [leader.windows for leader in leaders]),
-        s5_minus_s2(leaders[0].windows, [leader.windows for leader in leaders[1:]]),
-    )
+def _compare(case: Case, sisters: Sequence[Case]) -> Comparison:
+    medians = np.array([np.median(sister.windows.inputs, axis=0) for sister in sisters])
+    levels = tuple(map(float, np.median(case.windows.inputs, axis=0)))
+    return Comparison(case, sisters, levels, tuple(_prediction(column) for column in medians.T))
 
 
 def _prediction(values: Array) -> tuple[float, float]:
-    """Where the next of such normal values lies, with USUAL."""
+    """The interval of the next of such normal values, at USUAL."""
     n = len(values)
     half = float(student.ppf(0.5 + USUAL / 2.0, n - 1) * values.std(ddof=1) * np.sqrt(1.0 + 1.0 / n))
     return float(values.mean()) - half, float(values.mean()) + half
 
 
 def _finding(sensor: str, found: Sequence[Comparison]) -> Finding:
-    def middle(name: str) -> float:
-        return float(np.median([getattr(one, name) for one in found]))
-
+    explained = _median([_explained(one.case)[0] for one in found])
+    by_sisters = _median([_median([_explained(case)[0] for case in one.sisters]) for one in found])
     evidence = {
-        "explained": middle("explained"),
-        "explained_by_sisters": middle("explained_by_sisters"),
-        "s5_minus_s2": middle("served"),
-        "s5_minus_s2_of_sisters": middle("served_by_sisters"),
+        "explained": explained,
+        "explained_by_sisters": by_sisters,
+        "s5_minus_s2": _median([_served(one.case, one.sisters) for one in found]),
+        "s5_minus_s2_of_sisters": _median([_served(one.sisters[0], one.sisters[1:]) for one in found]),
         "datasets": {
-            one.dataset: {"levels": list(one.levels), "expected": [list(between) for between in one.expected]}
+            one.case.dataset: {"levels": list(one.levels), "expected": [list(each) for each in one.expected]}
             for one in found
         },
     }
@@ -143,9 +141,16 @@ def _finding(sensor: str, found: Sequence[Comparison]) -> Finding:
         sensor,
         None,
         evidence,
-        f"it follows the reference far less than its sisters do (R² {evidence['explained']:.2f} against "
-        f"{evidence['explained_by_sisters']:.2f}), and its channels lie where theirs do not, in "
-        f"{', '.join(one.dataset for one in found)}",
+        f"it follows the reference far less than its sisters (R² {explained:.2f} against {by_sisters:.2f}), "
+        f"and its channels are outside their range, in {', '.join(one.case.dataset for one in found)}",
         "The columns seem to carry another gas's electrodes, such as NOx for CO. Compare the firmware's "
-        "channel map and the plugs with a sister's, take the right columns with --columns, and fit again.",
+        "channel map and the plugs with a sister's. Name the right columns with --columns, and fit again.",
     )
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(np.median(values))
+
+
+def _served(source: Case, targets: Sequence[Case]) -> float:
+    return s5_minus_s2(source.windows, [target.windows for target in targets])

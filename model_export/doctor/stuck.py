@@ -1,12 +1,11 @@
-"""Columns that stand still: runs of one value that are too long for the runs the column has otherwise.
+"""Columns that repeat one value for hours.
 
-Coarse columns repeat themselves: a thermometer of 0.1 °C may say the same for an hour at night. The null is
-that a run comes from the same tail as the others, P(run > r) ~ r^(-1/ξ). What may be the fault must have no
-say in ξ, however often it comes back: runs of an hour are set aside, and Hill's estimate is made for a tail
-that is seen only up to there.
+A coarse column repeats itself: a thermometer with steps of 0.1 °C may show one value for an hour at night. So
+a run is compared with the other runs of its column. The fault must not change what counts as usual. Runs of
+an hour or more are therefore left out, and the tail index ξ is Hill's estimate for a tail cut off there.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,24 +15,25 @@ from scipy.optimize import brentq
 
 from edge_agent.core.messages import format_time
 from edge_agent.core.windows import MINUTE_MS
+from model_export.doctor.case import Case
 from model_export.doctor.clipped import rails
 from model_export.doctor.finding import Finding
 from model_export.doctor.runs import runs
 from model_export.recordings.tables import Recording, Series
 
 LEAST_MINUTES = 60
-LEAST_VALUES = 8  # of a reference that comes every quarter of an hour
-RARE = 1e-4  # runs so long that a column like this would have
-ASIDE, FEWEST_ASIDE = 0.02, 5  # of the runs at most: a column that mostly stands for an hour is coarse
-TAIL, FEWEST_TAIL = 0.01, 20  # of the runs make the tail
-THIN, THICK = 0.1, 10.0  # index: no tail is trusted to be thinner, and none thicker tells anything
+LEAST_VALUES = 8  # two hours of a reference with one value per 15 minutes
+RARE = 1e-4  # expected number of runs as long or longer
+ASIDE, FEWEST_ASIDE = 0.02, 5  # share and number of runs left out at most; with more the column is coarse
+TAIL, FEWEST_TAIL = 0.01, 20  # share and least number of runs in the tail
+THIN, THICK = 0.1, 10.0  # limits of the tail index
 GRAVE = 0.02  # share of the values
-LEFT = 0.1  # share of the values: fewer are no column any more
+LEFT = 0.1  # share of the values that must remain in a column
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some successive values that are one, and how many such a column would have by chance."""
+    """A run of equal values, and how many runs as long the column would have by chance."""
 
     first: int
     count: int
@@ -41,7 +41,7 @@ class Stretch:
 
 
 def stretches(series: Series) -> tuple[Stretch, ...]:
-    """Every run that is too long to be chance, in the order of time; a rail that is hit is another fault."""
+    """Every run that is too long to be chance, in the order of time; clipped values are not stuck."""
     found = runs(series)
     minutes = (series.at_ms[found.starts + found.lengths - 1] - series.at_ms[found.starts]) / MINUTE_MS
     long = (found.lengths >= LEAST_VALUES) & (minutes >= LEAST_MINUTES)
@@ -54,7 +54,7 @@ def stretches(series: Series) -> tuple[Stretch, ...]:
 
 
 def expected(lengths: NDArray[np.intp], suspects: int) -> NDArray[np.float64]:
-    """How many runs as long as each, or longer, a column like this has; the longest are `suspects`."""
+    """The expected number of runs as long as each or longer; the longest `suspects` are left out."""
     ordered = np.sort(lengths)
     aside = min(suspects, max(FEWEST_ASIDE, int(ASIDE * len(lengths))))
     others, seen_to = ordered[: len(ordered) - aside], ordered[len(ordered) - aside :][:1]
@@ -69,7 +69,7 @@ def expected(lengths: NDArray[np.intp], suspects: int) -> NDArray[np.float64]:
 
 
 def _index(logs: NDArray[np.float64], reach: float) -> float:
-    """ξ of exponential logarithms seen up to `reach` only: their mean is ξ - reach/(exp(reach/ξ) - 1).
+    """ξ of exponential logarithms cut off at `reach`: their mean is ξ - reach/(exp(reach/ξ) - 1).
 
     >>> round(_index(np.array([0.2, 0.4]), np.inf), 3), _index(np.array([0.5, 0.6]), 1.0)
     (0.3, 10.0)
@@ -85,9 +85,9 @@ def _index(logs: NDArray[np.float64], reach: float) -> float:
 
 
 def without(recording: Recording) -> Recording:
-    """The recording without the values that stood still, so that they do not look like another fault.
+    """The recording without stuck values, so that they do not look like another fault.
 
-    A column that hardly ever moved stays as it is: without it there would be nothing to examine.
+    A column that is nearly all stuck is kept: without it no other check could run.
     """
     series = dict(recording.series)
     for column, one in recording.series.items():
@@ -99,17 +99,21 @@ def without(recording: Recording) -> Recording:
     return replace(recording, series=series)
 
 
-def examine(recording: Recording, sensor: str, dataset: str) -> list[Finding]:
-    """A finding for each column that stood still for longer than its own runs explain."""
-    return [
-        _finding(sensor, dataset, column, _evidence(column, series, found))
-        for column, series in recording.series.items()
-        if (found := stretches(series))
-    ]
+def check(cases: Sequence[Case]) -> Iterator[Finding]:
+    """Columns that repeat one value for longer than their other runs explain.
+
+    Statistic: the length r of each run of an hour or more.
+    Null: the run belongs to the tail of the column's other runs, P(run > r) ~ r^(-1/ξ).
+    Threshold: fewer than RARE runs as long are expected.
+    """
+    for case in cases:
+        for column, series in case.recording.series.items():
+            if found := stretches(series):
+                yield _finding(case, _evidence(column, series, found))
 
 
 def _evidence(column: str, series: Series, found: Iterable[Stretch]) -> dict[str, Any]:
-    """Of all stretches, and where the longest is."""
+    """The number and length of all stretches, and the time of the longest."""
     every = [(_minutes(series, one), one) for one in found]
     minutes, longest = max(every, key=lambda each: each[0])
     last = longest.first + longest.count - 1
@@ -130,16 +134,14 @@ def _minutes(series: Series, one: Stretch) -> float:
     return float(series.at_ms[one.first + one.count - 1] - series.at_ms[one.first]) / MINUTE_MS
 
 
-def _finding(sensor: str, dataset: str, column: str, evidence: Mapping[str, Any]) -> Finding:
-    hours, times = float(evidence["minutes"]) / 60.0, int(evidence["stretches"])
+def _finding(case: Case, evidence: dict[str, Any]) -> Finding:
+    column, hours, times = evidence["column"], evidence["minutes"] / 60.0, evidence["stretches"]
     often = f"{times} times, {evidence['total_minutes'] / 60.0:.1f} hours in all; " if times > 1 else ""
-    return Finding(
+    return case.finding(
         "stuck_channel",
-        "error" if float(evidence["share"]) > GRAVE else "warning",
-        sensor,
-        dataset,
+        "error" if evidence["share"] > GRAVE else "warning",
         evidence,
-        f"{column} stood still {often}at {evidence['value']:g} for {hours:.1f} hours from {evidence['from']}",
-        "Cut these hours out before fitting. Look for a loose plug or a logger that repeats its last value; "
-        f"if {column} sticks again, replace the part.",
+        f"{column} was stuck {often}at {evidence['value']:g} for {hours:.1f} hours from {evidence['from']}",
+        "Cut these hours out before fitting. Look for a loose plug or a logger that repeats its last value. "
+        f"If {column} sticks again, replace the part.",
     )

@@ -1,4 +1,4 @@
-"""A diagnosis in words for the operator, and as plain data."""
+"""A diagnosis as text for the operator, and as plain data."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -9,7 +9,7 @@ from model_export.doctor.finding import Finding, by_severity
 
 
 def data(diagnosis: Diagnosis) -> dict[str, Any]:
-    """What goes to stdout: findings, the gravest first, and which recordings they were sought in."""
+    """The data for stdout: findings, the gravest first, and the recordings that were examined."""
     return {
         "findings": [_finding(finding) for finding in diagnosis.findings],
         "examined": [
@@ -26,7 +26,7 @@ def data(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def lines(diagnosis: Diagnosis) -> tuple[str, ...]:
-    """What goes to stderr: each kind of finding once, where it was found, and what to do."""
+    """The text for stderr: each kind of finding once, where it was found, and what to do."""
     skipped = [f"not examined: {reason}" for reason in diagnosis.skipped.values()]
     sensors = len({case.sensor for case in diagnosis.cases})
     total = (
@@ -45,7 +45,7 @@ def _told(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _where(finding: Finding) -> str:
-    """5A2D in T-W; a recording without a name of that form is its own sensor.
+    """5A2D in T-W, or the sensor alone where no dataset is known.
 
     >>> _where(Finding("drift", "info", "5A2D", "T-W", {}, "", ""))
     '5A2D in T-W'

@@ -1,12 +1,11 @@
-"""Has the reference's zero moved between deployments? One law for all of them, and what each adds to it.
+"""A zero of the reference that differs between deployments of one sensor.
 
-The analyser is moved and serviced between deployments. A law common to all of them is fitted with an offset
-of its own for each (the fixed effects of panel regression); then each deployment's reference is set against
-that law: the slope is a change of gain, the intercept a change of zero. Days are resampled within each
-deployment.
+The analyser is moved and serviced between deployments. One law for all of them is fitted, with an offset for
+each (the fixed effects of panel regression). Then each deployment's reference is regressed on that law. The
+slope is a change of gain, the intercept a change of zero.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from edge_agent.core.kernel import Array
+from model_export.doctor import sisters
+from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.minutes import DAY_MS
 from model_export.doctor.resample import block_weights
@@ -26,7 +27,7 @@ ALPHA = 0.01  # for all deployments of a sensor together
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How one deployment's reference differs from the baseline's, in its unit."""
+    """The difference of one deployment's reference from the baseline's, in its unit."""
 
     dataset: str
     shift: float
@@ -36,19 +37,19 @@ class Shift:
 
 @dataclass(frozen=True, slots=True)
 class Shifts:
-    """All deployments of a sensor against one of them; `spread` is the error of one window."""
+    """All deployments of a sensor against one of them; `spread` is the noise of one window."""
 
     baseline: str
     spread: float
     others: tuple[Shift, ...]
 
     def detectable(self, one: Shift) -> float:
-        """A shift must be larger than this to be called one."""
+        """The smallest shift that is reported."""
         return self.spread + one.half_width
 
 
 def shifts(names: Sequence[str], datasets: Sequence[Dataset]) -> Shifts:
-    """The zeros of two or more deployments against that of the middle one (of two, the first)."""
+    """The zeros of two or more deployments against the middle one (of two, the first)."""
     terms, target, owner = _pooled(datasets)
     own = (owner[:, None] == np.arange(len(datasets))).astype(float)
     _, residual, tamed = huber(np.column_stack([terms, own]), target)
@@ -66,11 +67,32 @@ def shifts(names: Sequence[str], datasets: Sequence[Dataset]) -> Shifts:
     return Shifts(names[base], robust_spread(residual), others)
 
 
-def examine(found: Shifts, sensor: str) -> list[Finding]:
-    """One finding for a sensor whose reference moved by more than can be detected, in any deployment."""
-    moved = [one for one in found.others if abs(one.shift) > found.detectable(one)]
-    if not moved:
-        return []
+def check(cases: Sequence[Case]) -> Iterator[Finding]:
+    """Sensors whose reference has another zero in some deployment. A swapped sensor is not checked.
+
+    Statistic: the difference of the zero from that of the middle deployment.
+    Null: it is 0; its spread is that of resampled days within each deployment.
+    Threshold: the noise of one window, plus the half-width at 1 - ALPHA for all deployments together.
+    """
+    for sensor, mine in _by_sensor(cases).items():
+        if len(mine) > 1 and len({case.windows.channels for case in mine}) == 1:
+            found = shifts([case.dataset for case in mine], [case.windows for case in mine])
+            moved = [one for one in found.others if abs(one.shift) > found.detectable(one)]
+            if moved:
+                yield _finding(sensor, found, moved)
+
+
+def _by_sensor(cases: Sequence[Case]) -> dict[str, list[Case]]:
+    """The cases of each sensor that is not swapped, in the order of time."""
+    swapped = sisters.swapped(cases)
+    usable = [case for case in cases if case.law is not None and case.sensor not in swapped]
+    found: dict[str, list[Case]] = {}
+    for case in sorted(usable, key=lambda case: int(case.windows.start_ms[0])):
+        found.setdefault(case.sensor, []).append(case)
+    return found
+
+
+def _finding(sensor: str, found: Shifts, moved: Sequence[Shift]) -> Finding:
     listed = ", ".join(f"{one.dataset} {one.shift:+.3g}" for one in moved)
     evidence = {
         "baseline": found.baseline,
@@ -87,28 +109,26 @@ def examine(found: Shifts, sensor: str) -> list[Finding]:
         },
         "level": 1.0 - ALPHA,
     }
-    return [
-        Finding(
-            "reference_zero_shift",
-            "warning",
-            sensor,
-            None,
-            evidence,
-            f"against {found.baseline} the reference's zero stands elsewhere in {listed}",
-            "Compare with the analyser's service and zero records, and correct the reference. Where that "
-            "cannot be done, fit on one deployment and learn an adapter for each other (model-export adapt). "
-            "If sister sensors do not show the same, it is this sensor's own zero that moved.",
-        )
-    ]
+    return Finding(
+        "reference_zero_shift",
+        "warning",
+        sensor,
+        None,
+        evidence,
+        f"the reference's zero differs from that in {found.baseline}: {listed}",
+        "Compare with the analyser's service and zero records, and correct the reference. If that is not "
+        "possible, fit on one deployment and fit an adapter for each other (model-export adapt). If sister "
+        "sensors do not show the same, the zero of this sensor has moved.",
+    )
 
 
 def _middle(zeros: Array) -> int:
-    """The place of the middle value; of two the first, which is the earlier deployment."""
+    """The place of the median; of two values the first, which is the earlier deployment."""
     return 0 if len(zeros) == 2 else int(np.argsort(zeros, kind="stable")[(len(zeros) - 1) // 2])
 
 
 def _pooled(datasets: Sequence[Dataset]) -> tuple[Array, Array, NDArray[np.intp]]:
-    """The law's terms (n, p) without their constant, the reference (n,), and whose each row is."""
+    """The law's terms (n, p) without a constant, the reference (n,), and the deployment of each row."""
     inputs = np.concatenate([each.inputs for each in datasets])
     auxiliary = np.concatenate([each.auxiliary for each in datasets])
     x = (inputs - inputs.mean(axis=0)) / np.maximum(inputs.std(axis=0), 1e-12)
@@ -137,7 +157,7 @@ def _level(moments: Array) -> tuple[Array, Array]:
 
 
 def _zeros(drawn: Sequence[tuple[Array, Array]], base: int) -> tuple[Array, Array]:
-    """Intercepts and slopes of each reference on the law as it was at the baseline, (r, datasets)."""
+    """Intercepts and slopes of each reference on the law with the baseline's offset, (r, datasets)."""
     within = np.sum([covariance for _, covariance in drawn], axis=0)
     law = np.linalg.solve(within[:, :-1, :-1] + 1e-9 * np.eye(within.shape[1] - 1), within[:, :-1, -1:])[
         ..., 0

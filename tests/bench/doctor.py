@@ -12,14 +12,14 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from model_export.doctor import clipped, coverage, dead, outliers, sisters, stuck, trend
-from model_export.doctor.case import Case, case_of
-from model_export.doctor.diagnose import examine
-from model_export.doctor.smooth import smooth
-from model_export.recordings.dataset import windows
+from model_export.doctor import clipped, coverage, dead, drift, outliers, sisters, stuck
+from model_export.doctor.case import Case
+from model_export.doctor.diagnose import CHECKS, Check
+from model_export.doctor.prepare import case_of
 from model_export.recordings.tables import Recording
 from model_export.simulator.campaign import SWAPPED
 from tests.support import faults, simulated
+from tests.support.cases import without_scan
 
 Network = Mapping[tuple[str, str], Recording]
 Spoil = Callable[[Recording], Recording]
@@ -62,24 +62,24 @@ IN_WINDOWS: dict[str, Spoil] = {
 }
 
 
+def codes(case: Case, *checks: Check) -> set[str]:
+    """The codes of some checks of one recording."""
+    return {finding.code for check in checks for finding in check([case])}
+
+
 def in_all(recording: Recording) -> set[str]:
-    """The codes of the whole examination."""
-    return {finding.code for finding in examine(case_of(recording, "T-W"))}
+    """The codes of all checks."""
+    return codes(case_of(recording, "T-W"), *CHECKS)
 
 
 def in_columns(recording: Recording) -> set[str]:
     """The codes of stuck and clipped columns."""
-    here = (recording, recording.sensor, "T-W")
-    return {finding.code for finding in (*stuck.examine(*here), *clipped.examine(*here))}
+    return codes(without_scan(recording), stuck.check, clipped.check)
 
 
 def in_windows(recording: Recording) -> set[str]:
-    """The codes that 15-minute means show, without the weights."""
-    means = windows(recording, "")
-    law, here = smooth(means), (recording.sensor, "T-W")
-    found = [*coverage.examine(means, *here), *dead.examine(means, *here)]
-    found += [*outliers.examine(means, law, *here), *trend.examine(means, law, *here)]
-    return {finding.code for finding in found}
+    """The codes of 15-minute windows, without the weights."""
+    return codes(without_scan(recording), coverage.check, dead.check, outliers.check, drift.check)
 
 
 def row(what: str, total: int, counts: Counter[str]) -> None:
@@ -93,8 +93,8 @@ def sound(seeds: Iterable[int]) -> None:
     print("| sound recordings, seed | recordings | of them with |\n|---|---|---|")
     for seed in seeds:
         cases = _cases(simulated.network(seed, outliers=0.0))
-        counts = Counter(code for case in cases.values() for code in {one.code for one in examine(case)})
-        counts.update(finding.code for finding in sisters.examine(list(cases.values())))
+        counts = Counter(code for case in cases.values() for code in codes(case, *CHECKS))
+        counts.update(finding.code for finding in sisters.check(list(cases.values())))
         row(str(seed), len(cases), counts)
 
 
@@ -128,7 +128,7 @@ def _swap(seed: int) -> None:
     cases = _cases(simulated.network(seed, SWAPPED, outliers=0.0))
     counts: Counter[str] = Counter()
     for dataset in {dataset for _, dataset in cases}:
-        found = sisters.examine([case for key, case in cases.items() if key[1] == dataset])
+        found = sisters.check([case for key, case in cases.items() if key[1] == dataset])
         counts.update(one.code if one.sensor in SWAPPED else f"{one.code} on a sound sister" for one in found)
     row("CO and NOx swapped", sum(sensor in SWAPPED for sensor, _ in cases), counts)
 

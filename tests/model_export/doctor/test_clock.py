@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from model_export.doctor import clock
-from model_export.doctor.case import case_of
-from model_export.doctor.diagnose import examine
+from model_export.doctor.diagnose import findings_of
 from model_export.doctor.lag import Scan, scan
 from model_export.doctor.minutes import on_minutes
+from model_export.doctor.prepare import case_of
 from model_export.recordings.tables import Recording
 from tests.support.colocations import colocation
 from tests.support.faults import late, late_from, running, swapped
@@ -21,7 +21,7 @@ def scanned(recording: Recording) -> Scan | None:
 @pytest.mark.parametrize("every", [1, 15])
 def test_an_offset_is_found_within_a_minute(minutes: int, every: int) -> None:
     """Whatever the reference's cadence; a reference stamped too early must be moved later."""
-    (finding,) = clock.examine(scanned(late(colocation(every=every), minutes)), "5A2D", "T-W")
+    (finding,) = clock.check([case_of(late(colocation(every=every), minutes), "T-W")])
     assert (finding.code, finding.severity) == ("reference_clock_offset", "error")
     assert abs(finding.evidence["minutes"] - minutes) <= 1
     assert finding.evidence["low"] <= finding.evidence["minutes"] <= finding.evidence["high"]
@@ -33,7 +33,7 @@ def test_an_offset_is_found_within_a_minute(minutes: int, every: int) -> None:
 def test_a_right_clock_is_left_alone(seed: int) -> None:
     """Also one that is a minute off, as a sensor's answer is."""
     sound = colocation(seed=seed, air=seed)
-    assert clock.examine(scanned(sound), "5A2D", "T-W") == []
+    assert [*clock.check([case_of(sound, "T-W")])] == []
     assert clock.offset(scanned(late(sound, 1))) == 0
 
 
@@ -41,7 +41,7 @@ def test_a_right_clock_is_left_alone(seed: int) -> None:
 def test_a_clock_set_half_way_is_told_with_both_minutes(minutes: int, every: int) -> None:
     """One number for the whole recording would be wrong for one half of it."""
     case = case_of(late_from(colocation(every=every), minutes), "T-W")
-    found = [one for one in examine(case) if one.code.startswith("reference_clock")]
+    found = [one for one in findings_of([case]) if one.code.startswith("reference_clock")]
     assert [(one.code, one.severity) for one in found] == [("reference_clock_changed", "error")]
     assert abs(found[0].evidence["first_half"]["minutes"]) <= 1
     assert abs(found[0].evidence["second_half"]["minutes"] - minutes) <= 1
@@ -50,7 +50,7 @@ def test_a_clock_set_half_way_is_told_with_both_minutes(minutes: int, every: int
 
 
 def test_a_clock_that_loses_half_an_hour_is_not_told_as_one_offset() -> None:
-    found = examine(case_of(running(colocation(days=12.0), 30.0), "T-W"))
+    found = findings_of([case_of(running(colocation(days=12.0), 30.0), "T-W")])
     (finding,) = [one for one in found if one.code.startswith("reference_clock")]
     assert finding.code == "reference_clock_changed"
     assert finding.evidence["first_half"]["minutes"] == pytest.approx(7.5, abs=4.0)
@@ -67,7 +67,7 @@ def test_a_steady_clock_has_not_changed(minutes: int) -> None:
 def test_following_the_advice_makes_the_finding_go_away() -> None:
     """Moved, the recording is the sound one again."""
     spoilt = late(colocation(), 60)
-    assert clock.examine(scanned(clock.moved(spoilt, 60)), "5A2D", "T-W") == []
+    assert [*clock.check([case_of(clock.moved(spoilt, 60), "T-W")])] == []
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -93,7 +93,7 @@ def test_a_constant_says_nothing_about_clocks(columns: tuple[str, ...]) -> None:
 
 def test_a_recording_too_short_to_scan_has_no_offset() -> None:
     assert clock.offset(None) == 0
-    assert clock.examine(None, "5A2D", "T-W") == []
+    assert [*clock.check([case_of(colocation(days=0.2), "T-W")])] == []
 
 
 def test_moving_is_exact_and_touches_the_reference_alone() -> None:

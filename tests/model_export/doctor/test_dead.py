@@ -3,21 +3,20 @@
 import pytest
 
 from model_export.doctor import dead
-from model_export.doctor.case import case_of
-from model_export.doctor.diagnose import examine, findings_of
+from model_export.doctor.diagnose import findings_of
+from model_export.doctor.prepare import case_of
 from model_export.recordings.dataset import windows
 from tests.model_export.doctor.test_sisters import sister
 from tests.support import faults
+from tests.support.cases import without_scan
 from tests.support.colocations import colocation
-
-HERE = ("5A2D", "T-W")
 
 
 @pytest.mark.parametrize("columns", [("op1",), ("op2",), ("op1", "op2")], ids=str)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_dead_channel_is_named(columns: tuple[str, ...], seed: int) -> None:
     """Either electrode, or an unplugged package."""
-    found = dead.examine(windows(faults.dead(colocation(), *columns, seed=seed), "ppm"), *HERE)
+    found = [*dead.check([without_scan(faults.dead(colocation(), *columns, seed=seed))])]
     assert [(finding.code, finding.severity) for finding in found] == [("dead_channel", "error")] * len(
         columns
     )
@@ -41,7 +40,7 @@ def test_a_constant_is_stuck_and_an_afternoon_says_nothing() -> None:
 def test_a_dead_working_electrode_is_not_called_swapped() -> None:
     """The other one answers more, but not because it is the working one."""
     spoilt = faults.dead(colocation(answers=(80.0, 20.0)), "op1", millivolts=200.0)
-    codes = [finding.code for finding in examine(case_of(spoilt, "T-W"))]
+    codes = [finding.code for finding in findings_of([case_of(spoilt, "T-W")])]
     assert codes[0] == "dead_channel"
     assert "channels_swapped" not in codes
 

@@ -55,7 +55,7 @@ def test_faults_in_files_are_told_as_json_and_in_words(
         assert (finding["sensor"], finding["dataset"], finding["severity"]) == ("5A2D", "T-W", "error")
     assert data["findings"][0]["evidence"]["minutes"] == 60
     assert data["examined"][0]["windows"] > 700
-    assert "error: channels_swapped\n  5A2D in T-W: op2 answers the gas" in told.err
+    assert "error: channels_swapped\n  5A2D in T-W: op1 and op2 are swapped: op2 changes by" in told.err
     assert told.err.endswith("2 findings in 1 recording of 1 sensor\n")
 
 

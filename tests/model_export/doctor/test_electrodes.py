@@ -4,18 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from model_export.doctor import clock, electrodes
+from model_export.doctor import electrodes
 from model_export.doctor.finding import Finding
-from model_export.doctor.lag import scan
-from model_export.doctor.minutes import on_minutes
+from model_export.doctor.prepare import case_of
 from model_export.recordings.tables import Recording, Series
 from tests.support.colocations import colocation
 from tests.support.faults import late, swapped
 
 
 def examined(recording: Recording) -> list[Finding]:
-    found = scan(on_minutes(recording))
-    return electrodes.examine(found, clock.offset(found), recording.channels, "5A2D", "T-W")
+    return [*electrodes.check([case_of(recording, "T-W")])]
 
 
 @pytest.mark.parametrize("every", [1, 15])

@@ -1,12 +1,15 @@
 """The doctor on the simulated network: the paper's swap, the reference's moves, and no false alarm."""
 
+from collections.abc import Callable
 from functools import cache
 
 import pytest
 
-from model_export.doctor import sisters
-from model_export.doctor.case import Case, case_of
-from model_export.doctor.diagnose import compare, examine, findings_of
+from model_export.doctor import sisters, zero_shift
+from model_export.doctor.case import Case
+from model_export.doctor.diagnose import findings_of
+from model_export.doctor.prepare import case_of
+from model_export.recordings.tables import Recording
 from model_export.simulator.campaign import SENSORS, SWAPPED
 from model_export.simulator.network import simulate
 from tests.support import faults, simulated
@@ -41,14 +44,15 @@ def test_with_the_swap_corrected_nobody_is() -> None:
 def test_two_sisters_are_too_few_to_accuse_one() -> None:
     """One of them would be believed against the other."""
     few = [one for one in network(swapped=True) if one.sensor in ("5A2D", "5CB6", "5092")]
-    assert sisters.examine(few) == []
+    assert [*sisters.check(few)] == []
 
 
 def test_a_move_of_the_references_zero_is_measured() -> None:
     """Both sensors see the same move, as large as the simulator made it."""
     places = simulate(1, sensors=["5A2D"], datasets=["G-W", "C-W"]).colocations
     true = places["C-W"].analyser.zero - places["G-W"].analyser.zero
-    found = compare([case(sensor, dataset) for sensor in ("5A2D", "B5FF") for dataset in places])
+    cases = [case(sensor, dataset) for sensor in ("5A2D", "B5FF") for dataset in places]
+    found = [*sisters.check(cases), *zero_shift.check(cases)]
     assert [(one.code, one.sensor) for one in found] == [
         ("reference_zero_shift", "5A2D"),
         ("reference_zero_shift", "B5FF"),
@@ -72,11 +76,11 @@ def test_a_move_of_the_references_zero_is_measured() -> None:
     ],
     ids=["clock", "swapped", "stuck", "clipped", "drift", "step"],
 )
-def test_a_fault_put_in_is_found_and_no_other(spoil, code: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_fault_put_in_is_found_and_no_other(spoil: Callable[[Recording], Recording], code: str) -> None:
     """Beside what the sound recording shows already."""
     (sound,) = simulated.network(1, sensors=["B5FF"], datasets=["C-S"]).values()
-    before = {finding.code for finding in examine(case_of(sound, "C-S"))}
+    before = {finding.code for finding in findings_of([case_of(sound, "C-S")])}
     spoilt = case_of(spoil(sound), "C-S")
-    assert {finding.code for finding in examine(spoilt)} - before == {code}
+    assert {finding.code for finding in findings_of([spoilt])} - before == {code}
     if code == "reference_clock_offset":
         assert abs(spoilt.minutes + 37) <= 1

@@ -1,5 +1,6 @@
 """Sister sensors in the same air, and the one that is not of the family."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 
 from model_export.doctor import sisters
-from model_export.doctor.case import Case, case_of
+from model_export.doctor.case import Case
+from model_export.doctor.prepare import case_of
 from model_export.doctor.served import s5_minus_s2
 from model_export.recordings.tables import Recording, Series
 from tests.support.colocations import colocation, wander
@@ -38,7 +40,7 @@ def stranger(answers: tuple[float, float] = (0.0, 0.0), millivolts: float = 100.
 
 def test_a_stranger_among_four_is_named() -> None:
     """It follows the reference less, and its auxiliary stands apart."""
-    (finding,) = sisters.examine([*map(sister, range(4)), stranger()])
+    (finding,) = sisters.check([*map(sister, range(4)), stranger()])
     assert (finding.code, finding.sensor, finding.severity) == ("cross_sensor_swap", "S9", "error")
     assert finding.evidence["explained"] < 0.1
     assert finding.evidence["explained_by_sisters"] > 0.5
@@ -54,20 +56,20 @@ def test_a_stranger_among_four_is_named() -> None:
         (lambda: stranger(answers=(80.0, 0.0)), "another board that follows the reference"),
     ],
 )
-def test_what_only_looks_strange_is_not(case, why: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_only_looks_strange_is_not(case: Callable[[], Case], why: str) -> None:
     """Both signs are needed."""
-    assert sisters.examine([*map(sister, range(4)), case()]) == [], why
+    assert [*sisters.check([*map(sister, range(4)), case()])] == [], why
 
 
 def test_sensors_in_other_air_are_not_sisters() -> None:
     """Each alone, nobody can be compared."""
     elsewhere = [case_of(colocation(6.0, seed=n, sensor=f"S{n}", air=n), "T-W") for n in range(1, 4)]
-    assert sisters.examine([*elsewhere, stranger()]) == []
+    assert [*sisters.check([*elsewhere, stranger()])] == []
 
 
 def test_a_recording_too_short_to_scan_is_nobodys_sister() -> None:
     short = [sister(number, days=1.0) for number in range(4)]
-    assert sisters.examine(short) == []
+    assert [*sisters.check(short)] == []
 
 
 def test_a_sound_model_serves_its_sisters() -> None:

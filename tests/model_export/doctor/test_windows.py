@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model_export.doctor import coverage, erratic, outliers, trend
+from model_export.doctor import coverage, drift, erratic, outliers
 from model_export.doctor.finding import Finding
 from model_export.doctor.smooth import huber, robust_spread, smooth
 from model_export.recordings.dataset import Dataset, windows
+from tests.support.cases import of_windows
 from tests.support.colocations import colocation
-
-HERE = ("5A2D", "T-W")
 
 
 def dataset(days: float = 10.0, seed: int = 0, **kind: object) -> Dataset:
@@ -19,37 +18,33 @@ def dataset(days: float = 10.0, seed: int = 0, **kind: object) -> Dataset:
 
 
 def looked_at(found: Dataset) -> list[Finding]:
-    law = smooth(found)
-    return [
-        *outliers.examine(found, law, *HERE),
-        *trend.examine(found, law, *HERE),
-        *erratic.examine(found, erratic.curves(law), *HERE),
-    ]
+    cases = [of_windows(found)]
+    return [*outliers.check(cases), *drift.check(cases), *erratic.check(cases), *coverage.check(cases)]
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_sound_recording_shows_nothing(seed: int) -> None:
     """Days enough, a range of temperatures, errors without a trend, weights that mean something."""
     sound = dataset(seed=seed)
-    assert looked_at(sound) + coverage.examine(sound, *HERE) == []
+    assert looked_at(sound) == []
 
 
 def test_few_days_and_few_degrees_are_told() -> None:
     sound = dataset(days=3.0)
-    codes = [finding.code for finding in coverage.examine(sound, *HERE)]
+    codes = [finding.code for finding in coverage.check([of_windows(sound)])]
     assert codes == ["colocation_short"]
     indoors = replace(sound, auxiliary=20.0 + 0.2 * (sound.auxiliary - 20.0))
-    codes = [finding.code for finding in coverage.examine(indoors, *HERE)]
+    codes = [finding.code for finding in coverage.check([of_windows(indoors)])]
     assert codes == ["colocation_short", "narrow_temperature"]
     nothing = sound.part(slice(0))
-    assert [finding.code for finding in coverage.examine(nothing, *HERE)] == ["colocation_short"]
+    assert [finding.code for finding in coverage.check([of_windows(nothing)])] == ["colocation_short"]
 
 
 def test_the_law_is_not_led_astray_by_outliers() -> None:
     """With 5 % of the targets spoilt the fit is nearly that of the others alone."""
-    chance = np.random.default_rng(0)
-    design = np.column_stack([chance.normal(size=400), np.ones(400)])
-    target = design @ [2.0, 1.0] + 0.1 * chance.normal(size=400)
+    rng = np.random.default_rng(0)
+    design = np.column_stack([rng.normal(size=400), np.ones(400)])
+    target = design @ [2.0, 1.0] + 0.1 * rng.normal(size=400)
     spoilt = target.copy()
     spoilt[::20] += 50.0
     fitted, residual, tamed = huber(design, spoilt)
@@ -64,7 +59,7 @@ def test_outliers_are_counted_and_the_worst_are_named() -> None:
     where = np.arange(50, 950, 75)
     target = sound.target.copy()
     target[where] += np.linspace(0.3, 0.6, len(where))
-    (finding,) = outliers.examine(spoilt := replace(sound, target=target), smooth(spoilt), *HERE)
+    (finding,) = outliers.check([of_windows(spoilt := replace(sound, target=target))])
     assert (finding.code, finding.severity) == ("outliers", "info")
     assert finding.evidence["windows"] == len(where)
     worst = [one["start"] for one in finding.evidence["worst"]]
@@ -79,7 +74,7 @@ def test_hours_that_the_law_does_not_fit_are_no_outliers() -> None:
     for start in range(40, 900, 60):
         target[start : start + 3] += [0.7, 1.0, 0.7]
     spoilt = replace(sound, target=target)
-    assert outliers.examine(spoilt, smooth(spoilt), *HERE) == []
+    assert [*outliers.check([of_windows(spoilt)])] == []
 
 
 @pytest.mark.parametrize(("share", "severity"), [(0.01, "info"), (0.04, "warning")])
@@ -89,7 +84,7 @@ def test_outliers_matter_where_plain_least_squares_would_follow_them(share: floa
     where = np.random.default_rng(0).permutation(len(sound))[: int(share * len(sound))]
     target = sound.target.copy()
     target[where] += 0.4
-    (finding,) = outliers.examine(spoilt := replace(sound, target=target), smooth(spoilt), *HERE)
+    (finding,) = outliers.check([of_windows(replace(sound, target=target))])
     assert finding.severity == severity
     assert (finding.evidence["plain_fit_off_by"] > 1.0) == (severity == "warning")
 
@@ -106,7 +101,7 @@ def step(sound: Dataset, change: float, share: float) -> Dataset:
 @pytest.mark.parametrize("change", [-0.3, 0.3])
 def test_drift_is_found_with_its_size_and_sign(change: float) -> None:
     spoilt = ramp(dataset(), change)
-    (finding,) = trend.examine(spoilt, smooth(spoilt), *HERE)
+    (finding,) = drift.check([of_windows(spoilt)])
     assert (finding.code, finding.evidence["shape"]) == ("drift", "ramp")
     assert finding.evidence["change"] == pytest.approx(change, rel=0.15)
     assert finding.evidence["explained"] > finding.evidence["explained_by_chance"]
@@ -115,7 +110,7 @@ def test_drift_is_found_with_its_size_and_sign(change: float) -> None:
 @pytest.mark.parametrize("share", [0.3, 0.7])
 def test_a_step_of_the_reference_is_found_with_its_moment(share: float) -> None:
     spoilt = step(dataset(), 0.2, share)
-    (finding,) = trend.examine(spoilt, smooth(spoilt), *HERE)
+    (finding,) = drift.check([of_windows(spoilt)])
     assert (finding.code, finding.evidence["shape"]) == ("reference_zero_shift", "step")
     assert finding.evidence["change"] == pytest.approx(0.2, rel=0.15)
     at = np.datetime64(finding.evidence["at"].rstrip("Z")).astype("datetime64[ms]").astype(int)
@@ -127,32 +122,32 @@ def test_what_may_be_a_ramp_or_a_step_is_told_as_both() -> None:
     sound = dataset()
     along = np.clip(np.linspace(-0.95, 1.95, len(sound)), 0.0, 1.0)
     spoilt = replace(sound, target=sound.target + 0.1 * along)
-    (finding,) = trend.examine(spoilt, smooth(spoilt), *HERE)
+    (finding,) = drift.check([of_windows(spoilt)])
     assert (finding.code, finding.evidence["shape"]) == ("drift", "unclear")
     assert finding.evidence["ramp"]["change"] == pytest.approx(0.14, rel=0.25)
     assert finding.evidence["step"]["change"] == pytest.approx(0.08, rel=0.25)
     assert finding.evidence["step"]["at"] in finding.summary
-    assert "cannot be told" in finding.summary
+    assert "the data do not show which" in finding.summary
 
 
 @pytest.mark.parametrize("shape", ["ramp", "step"])
 def test_the_change_told_is_that_of_the_shape_named(shape: str) -> None:
     """Also where the other explains a little more."""
-    found = trend.Trend(shape, trend.Change(0.3, 0.40), trend.Change(0.2, 0.41), 5, 0.2, 0.05)
+    found = drift.Drift(shape, drift.Change(0.3, 0.40), drift.Change(0.2, 0.41), 5, 0.2, 0.05)
     assert found.change == (found.ramp if shape == "ramp" else found.step)
-    assert found.plain
+    assert found.significant
 
 
 def test_four_days_are_too_few_for_a_trend() -> None:
     short = ramp(dataset(days=4.0), 0.5)
-    assert trend.trend(short, smooth(short)) is None
+    assert drift.drift(short, smooth(short)) is None
 
 
 @pytest.mark.parametrize("answers", [(0.0, 0.0), (0.0,)])
 def test_weights_of_a_sensor_that_does_not_answer_are_erratic(answers: tuple[float, ...]) -> None:
     """Nothing there to learn: the null band swallows the weight."""
     dead = dataset(answers=answers)
-    (finding,) = erratic.examine(dead, erratic.curves(smooth(dead)), *HERE)
+    (finding,) = erratic.check([of_windows(dead)])
     assert finding.code == "erratic_weights"
     assert finding.evidence["share"] > 0.3
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from model_export.doctor import zero_shift
+from model_export.doctor.case import Case
 from model_export.doctor.minutes import DAY_MS
 from model_export.recordings.dataset import Dataset, windows
+from tests.support.cases import of_windows
 from tests.support.colocations import FIRST_MS, colocation
 
 
@@ -21,24 +23,30 @@ def deployments(*zeros: float, gain: float = 1.0) -> tuple[list[str], list[Datas
     return [f"{place}-W" for place in range(len(zeros))], found
 
 
+def cases(names: list[str], datasets: list[Dataset]) -> list[Case]:
+    return [replace(of_windows(means), dataset=name) for name, means in zip(names, datasets, strict=True)]
+
+
 def test_shifts_are_found_with_their_size() -> None:
     """Against the deployment in the middle; a change of gain is not taken for one of zero."""
-    found = zero_shift.shifts(*deployments(0.0, -0.2, 0.3, gain=1.1))
+    names, datasets = deployments(0.0, -0.2, 0.3, gain=1.1)
+    found = zero_shift.shifts(names, datasets)
     assert found.baseline == "0-W"
     assert {one.dataset: one.shift for one in found.others} == {
         "1-W": pytest.approx(-0.2, abs=0.03),
         "2-W": pytest.approx(0.3, abs=0.03),
     }
     assert found.others[-1].gain == pytest.approx(1.1, abs=0.05)
-    (finding,) = zero_shift.examine(found, "5A2D")
+    (finding,) = zero_shift.check(cases(names, datasets))
     assert (finding.code, finding.sensor, finding.dataset) == ("reference_zero_shift", "5A2D", None)
     assert {name for name, one in finding.evidence["shifts"].items() if one["moved"]} == {"1-W", "2-W"}
 
 
 def test_steady_zeros_are_left_alone() -> None:
     """Shifts below the detectable size are measured, not called."""
-    found = zero_shift.shifts(*deployments(0.0, 0.01, -0.01))
-    assert zero_shift.examine(found, "5A2D") == []
+    names, datasets = deployments(0.0, 0.01, -0.01)
+    found = zero_shift.shifts(names, datasets)
+    assert [*zero_shift.check(cases(names, datasets))] == []
     assert all(abs(one.shift) < 0.03 for one in found.others)
 
 

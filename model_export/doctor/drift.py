@@ -1,11 +1,12 @@
-"""Does the error wander off during a recording? Slowly it is drift, at once the reference's zero has moved.
+"""A change of the residual during a recording: a slow one is drift, a sudden one a shift of the zero.
 
-A ramp and a step at every possible moment are offered to the smooth law as one more regressor. The null keeps
-the memory of the errors that remain beside it: whole days of them are shuffled and turned over, and the best
-change is sought again. It is called a step if a step with such errors would look like it and a ramp would
-hardly ever; a ramp is told from a step in the same way. Otherwise both are told.
+A ramp, and a step at each of STEPS moments, are regressed on the residual of the smooth law. The null keeps
+the autocorrelation: whole days of the remaining residual are shuffled, some with the sign changed. A change
+is called a step if a step explains what is seen and a ramp does not, a ramp if the reverse holds, and
+otherwise unclear.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import format_time
+from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.minutes import DAY_MS
 from model_export.doctor.smooth import Smooth, robust_spread
@@ -21,45 +23,45 @@ from model_export.recordings.dataset import Dataset
 SHUFFLES = 499
 LEVEL = 0.99
 STEPS = 160  # moments tried
-EDGE = 0.1  # of the recording; a step needs something on both sides
-MATERIAL = 2.0  # spreads of the error in one window: less than that is lost in it
+EDGE = 0.1  # share of the recording; a step needs data on both sides
+MATERIAL = 2.0  # robust standard deviations of one window; a smaller change does not matter
 FEWEST_DAYS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One shape of change, in units of the reference, and the share of the error that it explains."""
+    """A change in units of the reference, and the share of the residual's variance that it explains."""
 
     change: float
     explained: float
 
 
 @dataclass(frozen=True, slots=True)
-class Trend:
-    """The best ramp and the best step, which of them it was, and how they compare with chance."""
+class Drift:
+    """The ramp, the best step, which of them it is, and how they compare with the null."""
 
-    shape: str  # "ramp", "step", or "unclear" where either may look like the other
+    shape: str  # "ramp", "step", or "unclear" where both explain it
     ramp: Change
     step: Change
     at: int  # the first window after the step
-    null: float  # what chance explains at LEVEL
-    spread: float  # of the error that remains, in units of the reference
+    null: float  # the share explained under the null, at LEVEL
+    spread: float  # of the remaining residual, in units of the reference
 
     @property
     def change(self) -> Change:
-        """The one it was; where that is unclear, the one that explains more."""
+        """The change of the shape found; if unclear, the one that explains more."""
         best = max(self.ramp, self.step, key=lambda one: one.explained)
         return {"ramp": self.ramp, "step": self.step}.get(self.shape, best)
 
     @property
-    def plain(self) -> bool:
-        """Whether it explains more than chance does, and is larger than a window's error."""
+    def significant(self) -> bool:
+        """Whether it explains more than the null, and is larger than the noise of a window."""
         explained = max(self.ramp.explained, self.step.explained)
         return explained > self.null and abs(self.change.change) > MATERIAL * self.spread
 
 
-def trend(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Trend | None:
-    """The ramp or the step that explains most of the error; None where the recording is too short."""
+def drift(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Drift | None:
+    """The ramp or step that explains most of the residual; None where the recording is too short."""
     days = (dataset.start_ms - dataset.start_ms[0]) // DAY_MS
     if days[-1] + 1 < FEWEST_DAYS:
         return None
@@ -75,7 +77,7 @@ def trend(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Trend | None:
     null = _strengths(free, _shuffled(rest, days, seed)).max(axis=1)
     unit = smooth.data.target_scale.spread
     sizes = unit * (smooth.tamed @ free) / lengths
-    return Trend(
+    return Drift(
         shape=_shape(free, smooth.tamed, days, step, seed),
         ramp=Change(float(sizes[0]), float(shares[0])),
         step=Change(float(sizes[step]), float(shares[step])),
@@ -85,13 +87,24 @@ def trend(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Trend | None:
     )
 
 
-def examine(dataset: Dataset, smooth: Smooth, sensor: str, name: str) -> list[Finding]:
-    """A finding where a change explains more than chance does, and is larger than a window's error."""
-    found = trend(dataset, smooth)
-    if found is None or not found.plain:
-        return []
-    days = float(dataset.start_ms[-1] - dataset.start_ms[0]) / DAY_MS
-    when = format_time(int(dataset.start_ms[found.at]))
+def check(cases: Sequence[Case]) -> Iterator[Finding]:
+    """A residual that drifts, or that steps from one level to another.
+
+    Statistic: the largest share of the residual's variance that a ramp or a step explains.
+    Null: the same for SHUFFLES shuffles of its days, some with the sign changed.
+    Threshold: the LEVEL quantile of the null, and a change of MATERIAL robust standard deviations.
+    """
+    for case in cases:
+        found = drift(case.windows, case.law) if case.law else None
+        if found is not None and found.significant:
+            yield _finding(case, found)
+
+
+def _finding(case: Case, found: Drift) -> Finding:
+    starts = case.windows.start_ms
+    days = float(starts[-1] - starts[0]) / DAY_MS
+    when = format_time(int(starts[found.at]))
+    per_day = found.ramp.change / days
     evidence = {
         "shape": found.shape,
         "change": found.change.change,
@@ -99,45 +112,29 @@ def examine(dataset: Dataset, smooth: Smooth, sensor: str, name: str) -> list[Fi
         "explained_by_chance": found.null,
         "level": LEVEL,
         "error_spread": found.spread,
-        "ramp": {
-            "change": found.ramp.change,
-            "per_day": found.ramp.change / days,
-            "explained": found.ramp.explained,
-        },
+        "ramp": {"change": found.ramp.change, "per_day": per_day, "explained": found.ramp.explained},
         "step": {"change": found.step.change, "at": when, "explained": found.step.explained},
     }
     if found.shape == "step":
-        return [_step(sensor, name, {**evidence, "at": when}, found.step.change, when)]
-    ramp = f"over {days:.0f} days the reference moves {found.ramp.change:+.3g} away from what the sensor says"
+        return case.finding(
+            "reference_zero_shift",
+            "warning",
+            {**evidence, "at": when},
+            f"the reference reads {found.step.change:+.3g} against the sensor from about {when} on",
+            "Look in the analyser's log for a service, a zero adjustment or a move at that time. Correct one "
+            "of the two parts, or fit to one part only. If other sensors there do not show it, this sensor "
+            "was disturbed.",
+        )
+    summary = f"sensor and reference drift apart: {found.ramp.change:+.3g} in {days:.0f} days"
     if found.shape == "unclear":
-        ramp += f", or by {found.step.change:+.3g} at once about {when}: which of the two cannot be told"
-    return [_ramp(sensor, name, {**evidence, "per_day": found.ramp.change / days}, ramp)]
-
-
-def _step(sensor: str, name: str, evidence: dict[str, object], change: float, when: str) -> Finding:
-    return Finding(
-        "reference_zero_shift",
-        "warning",
-        sensor,
-        name,
-        evidence,
-        f"from about {when} on the reference reads {change:+.3g} against what the sensor says",
-        "Look in the analyser's log for a service, a zero adjustment or a move at that time, and correct one "
-        "of the two parts; or fit to one part only. If other sensors there do not show it, this sensor was "
-        "disturbed.",
-    )
-
-
-def _ramp(sensor: str, name: str, evidence: dict[str, object], summary: str) -> Finding:
-    return Finding(
+        summary += f", or {found.step.change:+.3g} at once about {when}; the data do not show which"
+    return case.finding(
         "drift",
         "warning",
-        sensor,
-        name,
-        evidence,
+        {**evidence, "per_day": per_day},
         summary,
-        "Check the analyser's span and zero records for these days. If the analyser was stable the sensor is "
-        "ageing or not yet settled: drop its first days, calibrate again sooner, replace it if this goes on.",
+        "Check the analyser's span and zero records for these days. If the analyser was stable, the sensor "
+        "is ageing or not yet settled: drop its first days, fit again sooner, replace it if this goes on.",
     )
 
 
@@ -150,7 +147,7 @@ def _shapes(dataset: Dataset, places: NDArray[np.int64]) -> Array:
 
 
 def _shape(free: Array, error: Array, days: NDArray[np.int64], step: int, seed: int) -> str:
-    """Which of the two, with such errors, gives the lead that the best step has over the ramp."""
+    """Which of the two explains the observed lead of the best step over the ramp."""
     lead = float(_leads(_strengths(free, error[None]))[0])
     drawn = []
     for shape in (0, step):
@@ -161,27 +158,27 @@ def _shape(free: Array, error: Array, days: NDArray[np.int64], step: int, seed: 
 
 
 def _leads(strengths: Array) -> Array:
-    """By how much the best step explains more than the ramp, (m,)."""
+    """The share explained by the best step minus that of the ramp, (m,)."""
     return np.asarray(strengths[:, 1:].max(axis=1) - strengths[:, 0])
 
 
 def _part(shape: Array, error: Array) -> Array:
-    """What a shape (n,) of length 1 makes of an error (n,)."""
+    """The projection of a residual (n,) on a shape (n,) of length 1."""
     return np.asarray((shape @ error) * shape)
 
 
 def _strengths(free: Array, errors: Array) -> Array:
-    """The share of each error (m, n) that each shape (n, k) of length 1 explains, (m, k)."""
+    """The share of each residual (m, n) that each shape (n, k) of length 1 explains, (m, k)."""
     whole = np.maximum(np.sum(errors**2, axis=1, keepdims=True), 1e-300)
     return np.asarray((errors @ free) ** 2 / whole)
 
 
 def _shuffled(error: Array, days: NDArray[np.int64], seed: int) -> Array:
-    """The errors with their days in another order, some of them upside down, (SHUFFLES, n)."""
-    chance = np.random.default_rng(seed)
+    """The residual with its days shuffled, some with the sign changed, (SHUFFLES, n)."""
+    rng = np.random.default_rng(seed)
     parts = [error[days == day] for day in np.unique(days)]
     rows = []
     for _ in range(SHUFFLES):
-        signs = chance.choice((-1.0, 1.0), len(parts))
-        rows.append(np.concatenate([signs[day] * parts[day] for day in chance.permutation(len(parts))]))
+        signs = rng.choice((-1.0, 1.0), len(parts))
+        rows.append(np.concatenate([signs[day] * parts[day] for day in rng.permutation(len(parts))]))
     return np.array(rows)

@@ -1,0 +1,44 @@
+"""From a file or a recording to a case."""
+
+from pathlib import Path
+
+from edge_agent.core.errors import BadRecording
+from model_export.doctor import clock, stuck
+from model_export.doctor.case import Case
+from model_export.doctor.dead import dead
+from model_export.doctor.lag import scan
+from model_export.doctor.minutes import on_minutes
+from model_export.doctor.smooth import Smooth, smooth
+from model_export.recordings.catalogue import identity
+from model_export.recordings.dataset import Dataset, Stamp, require_trainable, windows
+from model_export.recordings.tables import Layout, Recording, read
+
+
+def open_case(
+    path: Path, sensor: str | None = None, layout: Layout | None = None, stamp: Stamp = "auto"
+) -> Case:
+    """The case in a file; `sensor` replaces the sensor in the file's name."""
+    owner, dataset = identity(path)
+    return case_of(read([path], sensor or owner, layout), dataset, stamp)
+
+
+def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
+    """The case of a recording; stuck values are left out of everything but the recording itself."""
+    moving = stuck.without(recording)
+    whole = on_minutes(moving, stamp)
+    first, second = whole.halves()
+    found, halves = scan(whole), (scan(first), scan(second))
+    minutes = 0 if clock.changed(halves) else clock.offset(found)
+    means = windows(clock.moved(moving, minutes), "", stamp)
+    return Case(
+        recording.sensor, dataset, recording, found, halves, minutes, means, dead(means), law_of(means)
+    )
+
+
+def law_of(means: Dataset) -> Smooth | None:
+    """The smooth law, or None where there is too little data to fit anything."""
+    try:
+        require_trainable(means)
+    except BadRecording:
+        return None
+    return smooth(means)
