@@ -1,19 +1,23 @@
-"""`model-export experiment` and `breakdown`: the paper's evaluation and its theorem, to be seen."""
+"""`model-export experiment` and `breakdown`: the paper's evaluation, and its theorem by simulation."""
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from model_export.cli.console import long_bar, print_result
+from model_export.cli.console import CommandResult, long_bar, print_result, say
+from model_export.files import write_atomically
 
-FEWEST = 50  # windows: log log N must be well above 0
+FEWEST = 50  # windows; log log N must be well above 0
 
 Source = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of SENSOR_SITE-SEASON.csv files, or a manifest.")
 ]
-Out = Annotated[Path, typer.Option(help="Folder for fits, results and report; a run goes on where it ended.")]
+Out = Annotated[
+    Path, typer.Option(help="Folder for fits, results and report; an interrupted run is resumed.")
+]
 Methods = Annotated[
     str, typer.Option(metavar="NAME,…", help="Some of DT,GBDT,KNN,KRR,MLP,RR,RESPIRE-paper,RESPIRE.")
 ]
@@ -23,7 +27,7 @@ Quick = Annotated[
 ]
 Corrected = Annotated[
     Path | None,
-    typer.Option(help="The same recordings with a fault put right; DIR/corrected is found by itself."),
+    typer.Option(help="The same recordings without a fault; default: DIR/corrected if it exists."),
 ]
 Trials = Annotated[int | None, typer.Option(min=1, help="Trials of RESPIRE's search; 60, quick 20.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same results.")]
@@ -47,15 +51,14 @@ def experiment(
     model-export experiment colocation --out quick --quick
     model-export experiment manifest.csv --out other --methods RR,KRR,RESPIRE --jobs 2
     """
-    from model_export.cli import experiment_command  # noqa: PLC0415 - scikit-learn: --help need not wait
+    # Imported here, as scikit-learn would slow down --help.
+    from model_export.experiment.run import Request, run  # noqa: PLC0415
 
     names = tuple(name.strip() for name in methods.split(",") if name.strip())
-    request = experiment_command.Request(
-        source, out, names, jobs or os.cpu_count() or 1, quick, corrected, trials, seed
-    )
+    request = Request(source, out, names, jobs or os.cpu_count() or 1, quick, corrected, trials, seed)
     with long_bar("fitting") as progress:
-        done = experiment_command.experiment(request, progress)
-    print_result(done)
+        figures = run(request, say, progress)
+    print_result(CommandResult(figures, tuple(f"skipped {one['name']}: {one['reason']}" for one in figures["skipped"])))
 
 
 def _counts(text: str) -> tuple[int, ...]:
@@ -70,7 +73,7 @@ def breakdown(
     sizes: Annotated[
         Any, typer.Option(parser=_counts, metavar="N,…", help="Numbers of windows.")
     ] = "100,200,500,1000,2000,5000",
-    seeds: Annotated[int, typer.Option(min=1, help="Worlds of each size.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Simulated data sets of each size.")] = 5,
     plot: Annotated[Path | None, typer.Option(help="Write a PNG.")] = None,
 ) -> None:
     """Show by simulation how many adversarial outliers the fit survives.
@@ -78,8 +81,22 @@ def breakdown(
     \b
     model-export breakdown --sizes 100,200,500 --seeds 1 --plot breakdown.png
     """
-    from model_export.cli import experiment_command  # noqa: PLC0415 - as above
+    from model_export.experiment import breakdown as theorem  # noqa: PLC0415
+    from model_export.experiment.breakdown_plot import breakdown_plot  # noqa: PLC0415
+    from model_export.figures.axes import png  # noqa: PLC0415
 
     with long_bar("simulating") as progress:
-        done = experiment_command.breakdown(sizes, seeds, plot, progress)
-    print_result(done)
+        points = theorem.sweep(sizes, seeds, progress=progress)
+    limits = theorem.limits(points)
+    if plot:
+        title = "How many outliers it takes to break the fit"
+        write_atomically(plot, png(breakdown_plot(points, limits, title)))
+    figures = {
+        "bandwidth": theorem.BANDWIDTH,
+        "tolerance": theorem.TOLERANCE,
+        "seeds": seeds,
+        "breakdown": [asdict(limit) for limit in limits],
+        "exponents": theorem.slopes(limits),
+        "points": [asdict(point) for point in points],
+    }
+    print_result(CommandResult(figures))

@@ -20,12 +20,10 @@ from model_export.regression.respire import apis
 from model_export.regression.solver import Ridge, functions, regressors
 
 BANDWIDTH = 1.0
-SIZES = (100, 200, 500, 1000, 2000, 5000)
 FRACTIONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 STRENGTHS = (1.0, 3.0, 10.0)  # standard deviations of the true targets
 RIDGE = 1e-3
 TOLERANCE = 0.05  # standard deviations of the true targets, root mean square: what counts as recovered
-SEEDS = 5
 ROUNDS = 500
 
 Regress = Callable[[Array], Array]
@@ -132,9 +130,9 @@ def _fitted(regress: Regress, target: Array, k: int) -> Array:
 
 
 def sweep(
-    sizes: Sequence[int] = SIZES,
+    sizes: Sequence[int],
+    seeds: int,
     fractions: Sequence[float] = FRACTIONS,
-    seeds: int = SEEDS,
     progress: Callable[[float, float], None] | None = None,
 ) -> list[Point]:
     """Every size, adversary, fraction and step."""

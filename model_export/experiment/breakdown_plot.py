@@ -1,4 +1,4 @@
-"""The picture of the theorem: error against corruption, and the breakdown point against N."""
+"""The theorem as a figure: error against corruption, and the breakdown point against N."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,10 @@ TITLES = {"projection": "the theorem's step", "ridge": "RESPIRE's step (ridge)"}
 
 
 @rc_context(STYLE)
-def breakdown(points: Sequence[Point], found: Sequence[Limit], title: str) -> Figure:
-    """Above: how far off for the largest N. Below: how many corruptions are survived, beside √N.
+def breakdown_plot(points: Sequence[Point], found: Sequence[Limit], title: str) -> Figure:
+    """Above: the error for the largest N. Below: the breakdown point beside √N.
 
-    A hollow mark was not broken by the most that was tried, so its breakdown point lies above.
+    A hollow mark survived every corruption that was tried, so its breakdown point is higher.
     """
     figure = blank(5.6, title)
     steps = list(dict.fromkeys(point.step for point in points))

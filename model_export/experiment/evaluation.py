@@ -1,13 +1,6 @@
 """The paper's evaluation: every method learns from every train part and is judged wherever it can be."""
 
-import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,15 +8,13 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edge_agent.core.errors import RespireError
 from model_export.experiment.cases import rows, same_sensor
 from model_export.experiment.ledger import Fit, Ledger, Task
 from model_export.experiment.methods import COSTS, METHODS
+from model_export.experiment.pool import Progress, Say, in_parallel
 from model_export.recordings.catalogue import Collection, Member, Skipped
-
-QUICK_SENSORS, QUICK_TRIALS = 2, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +52,6 @@ class Experiment:
         return self.ledger.load(Task(method, member.place))
 
 
-Progress = Callable[[float, float], None]  # work done, work in all
-Say = Callable[[str], None]  # takes one line for the person who waits
-
-
 def evaluate(
     collection: Collection,
     out: Path,
@@ -82,7 +69,8 @@ def evaluate(
     for task in filter(ledger.damaged, missing):
         say(f"{ledger.path(task)}: expected a whole fit, got a damaged one; it is fitted again")
     work = partial(fit_one, collection.members, settings, ledger)
-    failed = _in_parallel(work, _costly_first(missing, collection.members), jobs, progress, say)
+    errors = in_parallel(work, _costly_first(missing, collection.members), jobs, progress, say)
+    failed = [Skipped(str(task), _reason(error)) for task, error in errors.items()]
     kept = _kept(ledger, methods, collection.members)
     if not kept:
         raise RespireError(f"{out}: expected at least one fit, got none; {failed[0].reason}")
@@ -137,98 +125,13 @@ def gather(ledger: Ledger, tasks: Iterable[Task]) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _costly_first(tasks: Sequence[Task], members: Sequence[Member]) -> list[tuple[Task, float]]:
-    """The longest first, so that no core is left with it at the end."""
+def _costly_first(tasks: Sequence[Task], members: Sequence[Member]) -> dict[Task, float]:
+    """The cost of each task, the longest first, so that no core is left with it at the end."""
     windows = {member.place: len(member.train) for member in members}
-    costs = [(task, COSTS[task.method] * windows[task.place]) for task in tasks]
-    return sorted(costs, key=lambda pair: -pair[1])
-
-
-def _in_parallel(
-    work: Callable[[Task], None],
-    tasks: Sequence[tuple[Task, float]],
-    jobs: int,
-    progress: Progress | None,
-    say: Say,
-) -> list[Skipped]:
-    """Do all tasks; those that fail are given back, with the reason."""
-    if not tasks:
-        return []
-    done, total, failed = 0.0, sum(cost for _, cost in tasks), []
-    context = multiprocessing.get_context("spawn")  # forking a process that has threads may hang it
-    pool = ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context, initializer=_prepare)
-    with _deaf():
-        futures = {pool.submit(work, task): (task, cost) for task, cost in tasks}
-    try:
-        for future in as_completed(futures):
-            task, cost = futures[future]
-            error = future.exception()
-            if _broken(future):
-                raise RespireError(_killed(futures, jobs)) from error
-            if error:
-                failed.append(Skipped(str(task), _reason(error)))
-            done += cost
-            if progress:
-                progress(done, total)
-    except KeyboardInterrupt:
-        say("stopping: the fits that are running are finished first; Ctrl-C again stops now")
-        _stop(futures)
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-    return failed
-
-
-def _killed(futures: Mapping[Future[None], tuple[Task, float]], jobs: int) -> str:
-    """Tasks are begun in their order, so the first that have no result were running."""
-    left = [task for future, (task, _) in futures.items() if not future.done() or _broken(future)]
-    return (
-        f"a process of the experiment was killed, while fitting {', '.join(map(str, left[:jobs]))}; what was "
-        "fitted is kept, so give the same line again, with fewer --jobs if memory is short, or without the "
-        "method (--methods)"
-    )
-
-
-def _broken(future: Future[None]) -> bool:
-    return isinstance(future.exception(), BrokenProcessPool)
+    costs = {task: COSTS[task.method] * windows[task.place] for task in tasks}
+    return dict(sorted(costs.items(), key=lambda pair: -pair[1]))
 
 
 def _reason(error: BaseException) -> str:
     text = next(iter(str(error).splitlines()), "")
     return text if isinstance(error, RespireError) else f"{type(error).__name__}: {text}"
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment; processes started in it do so all their life, as it is ours to answer."""
-    if threading.current_thread() is not threading.main_thread():  # which alone hears it
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _stop(futures: Iterable[Future[None]]) -> None:
-    """Wait for what is running, or end it at the next Ctrl-C (which would make a thread's join lie)."""
-    try:
-        wait([future for future in futures if not future.cancel()])
-    except KeyboardInterrupt:
-        for worker in multiprocessing.active_children():
-            worker.terminate()
-        raise
-
-
-def _prepare() -> None:
-    """One thread a process; no parent, no process."""
-    threadpool_limits(1)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A parent that was killed closes no queue, and its workers would wait at it for ever."""
-    if (parent := multiprocessing.parent_process()) is not None:
-        parent.join()
-        os._exit(1)

@@ -1,6 +1,6 @@
-"""The work behind `model-export experiment` and `breakdown`: run, draw, and sum up."""
+"""A whole run of the evaluation: read the data, fit, write the report, sum up."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -8,31 +8,22 @@ from typing import Any
 import pandas as pd
 
 from edge_agent.core.errors import RespireError
-from model_export.cli.console import CommandResult, say
-from model_export.experiment import breakdown as theorem
-from model_export.experiment import breakdown_plot
-from model_export.experiment import report as experiment_report
-from model_export.experiment.evaluation import (
-    QUICK_SENSORS,
-    QUICK_TRIALS,
-    Experiment,
-    Progress,
-    Settings,
-    evaluate,
-)
+from model_export.experiment.evaluation import Experiment, Settings, evaluate
 from model_export.experiment.leaderboard import against, board, medians, rivals, sensor_board, variants
 from model_export.experiment.methods import QUICK, chosen
-from model_export.figures.axes import png
+from model_export.experiment.pool import Progress, Say
+from model_export.experiment.report import sections
 from model_export.figures.webpage import Section, page
 from model_export.files import write_atomically
 from model_export.recordings.catalogue import Collection, Skipped, collect
 
-CORRECTED = "corrected"  # a folder of this name inside the data is taken for the data put right
+CORRECTED = "corrected"  # a folder of this name inside the data holds the same recordings without a fault
+QUICK_SENSORS, QUICK_TRIALS = 2, 20
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user asked for."""
+    """The options of a run."""
 
     source: Path
     out: Path
@@ -55,30 +46,30 @@ class Request:
         return chosen(self.methods or (QUICK if self.quick else ()))
 
 
-def experiment(request: Request, progress: Progress | None = None) -> CommandResult:
-    """Everything: fits, table, report; a run that was interrupted goes on."""
+def run(request: Request, say: Say, progress: Progress | None = None) -> dict[str, Any]:
+    """Fit, write the table and the report, and return the figures; an interrupted run is resumed."""
     collection = collect(request.source, request.settings.test_share)
     mended, unusable = _collect_corrected(request)
     if request.quick:
         sensors = collection.busiest(QUICK_SENSORS)
         collection, mended = collection.of(sensors), mended and mended.of(sensors)
-    found = _run(request, collection, request.out, progress)
-    corrected = None
+
+    def evaluated(data: Collection, out: Path) -> Experiment:
+        return evaluate(
+            data, out, request.names, request.settings, jobs=request.jobs, progress=progress, say=say
+        )
+
+    found, corrected = evaluated(collection, request.out), None
     if mended and mended.members:
-        corrected = _run(request, mended, request.out / CORRECTED, progress)
+        corrected = evaluated(mended, request.out / CORRECTED)
         unusable += corrected.failed
     skipped = (*found.skipped, *(Skipped(f"{CORRECTED}: {one.name}", one.reason) for one in unusable))
-    figures = summary(found) | {"skipped": [asdict(one) for one in skipped], "corrected": bool(corrected)}
-    words = tuple(f"skipped {one.name}: {one.reason}" for one in skipped)
-    return CommandResult(figures | {"report": str(write_report(found, corrected, figures))}, words)
-
-
-def _run(request: Request, data: Collection, out: Path, progress: Progress | None) -> Experiment:
-    return evaluate(data, out, request.names, request.settings, jobs=request.jobs, progress=progress, say=say)
+    figures = _summary(found) | {"skipped": [asdict(one) for one in skipped], "corrected": bool(corrected)}
+    return figures | {"report": str(_write_report(found, corrected, figures))}
 
 
 def _collect_corrected(request: Request) -> tuple[Collection | None, tuple[Skipped, ...]]:
-    """The data put right, if there are any, and what of them cannot be used."""
+    """The corrected data, if there are any, and the recordings in them that cannot be used."""
     there = request.corrected or request.source / CORRECTED
     if request.corrected is None and not there.is_dir():
         return None, ()
@@ -91,9 +82,9 @@ def _collect_corrected(request: Request) -> tuple[Collection | None, tuple[Skipp
     return found, found.skipped
 
 
-def write_report(found: Experiment, corrected: Experiment | None, figures: Mapping[str, Any]) -> Path:
-    """The page, and beside it every picture for those who write."""
-    parts = experiment_report.sections(found, corrected)
+def _write_report(found: Experiment, corrected: Experiment | None, figures: Mapping[str, Any]) -> Path:
+    """Write the page, and each picture as a file beside it."""
+    parts = sections(found, corrected)
     folder, path = found.ledger.folder / "figures", found.ledger.folder / "report.html"
     for picture in (picture for part in parts for picture in part.pictures):
         write_atomically(folder / f"{picture.name}.png", picture.png)
@@ -109,28 +100,8 @@ def _skipped(figures: Mapping[str, Any]) -> list[list[str]]:
     return [["recording or fit", "reason"], *([one["name"], one["reason"]] for one in figures["skipped"])]
 
 
-def breakdown(
-    sizes: Sequence[int], seeds: int, plot: Path | None, progress: Progress | None = None
-) -> CommandResult:
-    """The theorem by simulation, beside k = sqrt(N)."""
-    points = theorem.sweep(sizes, seeds=seeds, progress=progress)
-    limits = theorem.limits(points)
-    if plot:
-        title = "How many outliers it takes to break the fit"
-        write_atomically(plot, png(breakdown_plot.breakdown(points, limits, title)))
-    figures = {
-        "bandwidth": theorem.BANDWIDTH,
-        "tolerance": theorem.TOLERANCE,
-        "seeds": seeds,
-        "breakdown": [asdict(limit) for limit in limits],
-        "exponents": theorem.slopes(limits),
-        "points": [asdict(point) for point in points],
-    }
-    return CommandResult(figures)
-
-
-def summary(found: Experiment) -> dict[str, Any]:
-    """What was done and how it came out."""
+def _summary(found: Experiment) -> dict[str, Any]:
+    """What was fitted, the wins and the median R²."""
     return {
         "out": str(found.ledger.folder),
         "recordings": len(found.collection.members),
@@ -144,7 +115,7 @@ def summary(found: Experiment) -> dict[str, Any]:
 
 
 def _boards(found: Experiment, respire: str) -> dict[str, Any]:
-    """One RESPIRE against the baselines."""
+    """The wins and t-tests of one RESPIRE against the baselines."""
     names = rivals(found.methods, respire)
     return {
         "without_adapter": board(found.table, names, adapter=False).to_dict("index"),

@@ -1,0 +1,107 @@
+"""Tasks in parallel processes, with an orderly end on Ctrl-C, on a killed worker and on a killed parent."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from edge_agent.core.errors import RespireError
+from model_export.experiment.ledger import Task
+
+Progress = Callable[[float, float], None]  # work done, work in all
+Say = Callable[[str], None]  # shows one line to the user
+
+
+def in_parallel(
+    work: Callable[[Task], None],
+    costs: Mapping[Task, float],
+    jobs: int,
+    progress: Progress | None,
+    say: Say,
+) -> dict[Task, BaseException]:
+    """Run all tasks, `jobs` at a time, in the order given; return the errors of those that failed.
+
+    The first Ctrl-C waits for the running tasks, the second stops at once. If a worker is killed, the error
+    names its task. Workers end with their parent. joblib 1.6 does none of these: the first Ctrl-C stops at
+    once, its error names no task, it has no worker for one job, and its workers survive a killed parent.
+    """
+    if not costs:
+        return {}
+    done, failed = 0.0, dict[Task, BaseException]()
+    context = multiprocessing.get_context("spawn")  # forking a process that has threads may hang it
+    pool = ProcessPoolExecutor(min(jobs, len(costs)), mp_context=context, initializer=_prepare)
+    with _ignore_sigint():
+        futures = {pool.submit(work, task): task for task in costs}
+    try:
+        for future in as_completed(futures):
+            task, error = futures[future], future.exception()
+            if _broken(future):
+                raise RespireError(_killed(futures, jobs)) from error
+            if error:
+                failed[task] = error
+            done += costs[task]
+            if progress:
+                progress(done, sum(costs.values()))
+    except KeyboardInterrupt:
+        say("stopping: the fits that are running are finished first; Ctrl-C again stops now")
+        _stop(futures)
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return failed
+
+
+def _killed(futures: Mapping[Future[None], Task], jobs: int) -> str:
+    """Tasks start in order, so the first ones without a result were running."""
+    left = [task for future, task in futures.items() if not future.done() or _broken(future)]
+    return (
+        f"a process of the experiment was killed, while fitting {', '.join(map(str, left[:jobs]))}; what was "
+        "fitted is kept, so give the same line again, with fewer --jobs if memory is short, or without the "
+        "method (--methods)"
+    )
+
+
+def _broken(future: Future[None]) -> bool:
+    return isinstance(future.exception(), BrokenProcessPool)
+
+
+@contextmanager
+def _ignore_sigint() -> Iterator[None]:
+    """Ignore Ctrl-C. Processes started meanwhile ignore it for good, because their parent handles it."""
+    if threading.current_thread() is not threading.main_thread():  # Python handles it in the main thread only
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(futures: Iterable[Future[None]]) -> None:
+    """Wait for the running tasks. Another Ctrl-C ends the workers first, so that the pool can shut down."""
+    try:
+        wait([future for future in futures if not future.cancel()])
+    except KeyboardInterrupt:
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        raise
+
+
+def _prepare() -> None:
+    """Limit a worker to one thread, and end it when its parent ends."""
+    threadpool_limits(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A killed parent does not close the pool's queue, so its workers would wait for ever."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
