@@ -1,8 +1,8 @@
 """The paper's six baselines, each tuned over the paper's search space by an exhaustive grid search.
 
-Inputs are the channels and the temperature, standardised. So is the target: trees, neighbours and linear
-ridge regression do not notice, but kernel ridge regression has no bias of its own and a perceptron learns
-slowly far from unit scale, and both would be judged by their units.
+Inputs are the channels and the temperature. Inputs and target are standardised. The scale of the target
+makes no difference to trees, neighbours and linear ridge regression. Kernel ridge regression has no bias, and
+a perceptron converges slowly far from unit scale, so without it both would depend on the unit.
 """
 
 import warnings
@@ -35,8 +35,8 @@ FOLDS = 3
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 LENGTH_SCALE = "length_scale_quantile"  # the one entry of a space that is not scikit-learn's own
 SMOOTHNESS = 1.5  # of the Matérn kernel, as RESPIRE's
-EPOCHS = 2000  # scikit-learn's 200 leave short recordings half learnt
-PAIRS_FROM = 2000  # windows whose distances give the quantiles; the pairs of many more fill the memory
+EPOCHS = 2000  # scikit-learn's 200 are too few for short recordings
+PAIRS_FROM = 2000  # windows whose distances give the quantiles; all pairs of more would fill the memory
 
 Space = Mapping[str, tuple[Any, ...]]
 
@@ -71,7 +71,7 @@ _REGRESSORS: Mapping[str, Callable[[int], Any]] = {
     "RR": lambda seed: Ridge(),
 }
 
-_STEP = "regressor__model__"  # where a pipeline behind a scaled target keeps its regressor's parameters
+_STEP = "regressor__model__"  # prefix of the regressor's parameters inside the scaled pipeline
 _TREES = f"{_STEP}n_estimators"
 
 
@@ -90,7 +90,7 @@ def features(inputs: Array, auxiliary: Array) -> Array:
 
 
 def search(name: str, train: Dataset, seed: int = 0, space: Space | None = None) -> Found:
-    """What `grid_search` finds; boosted trees are found with less than half the work."""
+    """The result of `grid_search`; for boosted trees at less than half the cost."""
     if name == "GBDT":
         return _staged_search(train, seed, space or SPACES[name])
     found = grid_search(name, train, seed, space)
@@ -102,12 +102,12 @@ def grid_search(name: str, train: Dataset, seed: int = 0, space: Space | None = 
     X = features(train.inputs, train.auxiliary)
     grid = _grid(space or SPACES[name], X)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the worst corners of a grid only
+        warnings.simplefilter("ignore", ConvergenceWarning)  # only the worst points of a grid do not converge
         return GridSearchCV(_scaled(name, seed), grid, cv=KFold(FOLDS)).fit(X, train.target)
 
 
 def _staged_search(train: Dataset, seed: int, space: Space) -> Found:
-    """Every number of trees from one fit of the most: the first trees of an ensemble are the smaller one."""
+    """Every number of trees from one fit of the largest: its first trees are the smaller ensemble."""
     X = features(train.inputs, train.auxiliary)
     grid = dict(_grid(space, X))
     counts = grid.pop(_TREES)
@@ -121,7 +121,7 @@ def _staged_search(train: Dataset, seed: int, space: Space) -> Found:
 
 
 def _score_of_first(fitted: Any, X: Array, y: Array, *, count: int) -> float:
-    """R² of the first so many trees."""
+    """R² of the first `count` trees."""
     scaler, trees = (step for _, step in fitted.regressor_.steps)
     stages = trees.staged_predict(scaler.transform(X))
     estimate = next(islice(stages, count - 1, None))
@@ -135,7 +135,7 @@ def _scaled(name: str, seed: int) -> Any:
 
 
 def _named(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """What a search chose, under the names of scikit-learn; the kernel as its length scale."""
+    """The chosen parameters under scikit-learn's names, and the kernel as its length scale."""
     named = {name.removeprefix(_STEP): value for name, value in chosen.items()}
     if "kernel" in named:
         named["length_scale"] = float(named.pop("kernel").length_scale)
@@ -143,7 +143,7 @@ def _named(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _grid(space: Space, X: Array) -> dict[str, list[Any]]:
-    """The space as scikit-learn takes it; quantiles of the distances between windows become kernels."""
+    """The space in scikit-learn's form; quantiles of the distances between windows become kernels."""
     grid = {_STEP + name: list(values) for name, values in space.items() if name != LENGTH_SCALE}
     if LENGTH_SCALE in space:
         rows = np.linspace(0, len(X) - 1, min(len(X), PAIRS_FROM)).astype(int)

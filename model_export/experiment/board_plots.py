@@ -1,4 +1,4 @@
-"""Pictures of the whole results table: who wins, how good each method is where, and by how much."""
+"""Figures of the whole results table: wins, R² by kind and dataset, and differences between methods."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,17 +12,17 @@ from matplotlib.figure import Figure
 
 from edge_agent.core.kernel import Array
 from model_export.experiment.leaderboard import Paired
-from model_export.figures.axes import BLUE, GREY, INK, ORANGE, SKY, STYLE, blank, legend_below, single
+from model_export.figures.axes import BLUE, GREY, INK, ORANGE, PALE, SKY, STYLE, blank, legend_below, single
 
-COLOURS = "PRGn"  # dark purple is poor, dark green is good; told apart with any kind of colour vision
-WORST = 0.0  # R² below this is as dark as it gets: no better than the reference's mean
+COLOURS = "PRGn"  # from dark purple, poor, to dark green, good; distinct for any kind of colour vision
+SCALE = Normalize(0.0, 1.0)  # of R²; 0 is no better than the mean of the reference
 COLOUR_OF = {"train": GREY, "SS": INK, "SX": SKY, "XS": BLUE, "XX": ORANGE}
 COLOUR_OF |= {"S3": GREY, "S3a": SKY, "S4": BLUE, "S5": ORANGE}
 
 
 @rc_context(STYLE)
 def leaders(board: pd.DataFrame, kinds: Sequence[str], title: str) -> Figure:
-    """Wins of each method, stacked by kind; the fewest at the bottom."""
+    """Wins of each method, stacked by kind, the fewest at the bottom."""
     shown = board.loc[board[list(kinds)].sum(axis=1).sort_values(kind="stable").index, list(kinds)]
     figure, axes = single(0.9 + 0.27 * len(shown), title)
     left = np.zeros(len(shown))
@@ -40,24 +40,28 @@ def leaders(board: pd.DataFrame, kinds: Sequence[str], title: str) -> Figure:
 
 
 @rc_context(STYLE)
-def kinds_heatmap(medians: pd.DataFrame, kinds: Sequence[str], title: str) -> Figure:
-    """The median R² of each method for each kind, in figures and colours."""
-    figure, axes = single(0.9 + 0.3 * len(medians), title)
-    values = medians.reindex(columns=list(kinds)).to_numpy(dtype=float)
-    image = axes.imshow(values, cmap=COLOURS, norm=norm(), aspect="auto")
-    for (row, column), value in np.ndenumerate(values):
-        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=readable(value))
-    axes.set_xticks(range(len(kinds)), [kind.replace(" with adapter", "\n+ adapter") for kind in kinds])
-    axes.set_yticks(range(len(medians)), medians.index)
+def heatmap(values: pd.DataFrame, title: str, label: str, **axis: str) -> Figure:
+    """R² as numbers and colours, one row and column for each of the table's; `axis` names the axes."""
+    figure, axes = single(1.1 + 0.35 * len(values), title)
+    image = axes.imshow(values, cmap=COLOURS, norm=SCALE, aspect="auto")
+    for (row, column), value in np.ndenumerate(values.to_numpy(dtype=float)):
+        if np.isfinite(value):
+            colour = INK if 0.2 < value < 0.8 else "white"
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
+    names = [name.replace(" with adapter", "\n+ adapter") for name in values.columns]
+    crowded = sum(max(map(len, name.split("\n"))) for name in names) > 40
+    axes.set_xticks(range(len(names)), names, rotation=90 if crowded else 0)
+    axes.set_yticks(range(len(values)), values.index)
+    axes.set(facecolor=PALE, **axis)
     axes.grid(visible=False)
     _embolden(axes.get_yticklabels())
-    figure.colorbar(image, ax=axes, label="median R²", extend="min", pad=0.02)
+    figure.colorbar(image, ax=axes, label=label, extend="min", pad=0.02)
     return figure
 
 
 @rc_context(STYLE)
 def transfer_heatmaps(table: pd.DataFrame, methods: Sequence[str], scenario: str, title: str) -> Figure:
-    """For each method, from which dataset to which: the median R² over sensors, one colour bar for all."""
+    """The median R² over sensors from each dataset to each other, one panel a method."""
     moved = table[(table["scenario"] == scenario) & (table["kind"] != "train")]
     names = _site_order(set(moved["dataset"]))
     columns = 2
@@ -66,23 +70,24 @@ def transfer_heatmaps(table: pd.DataFrame, methods: Sequence[str], scenario: str
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for axes, method in zip(panels.flat, methods, strict=False):
         axes.tick_params(labelbottom=method in methods[-columns:])
-        axes.imshow(_matrix(moved[moved["method"] == method], names), cmap=COLOURS, norm=norm())
+        axes.imshow(_matrix(moved[moved["method"] == method], names), cmap=COLOURS, norm=SCALE)
         axes.set_title(method, fontsize=9, fontweight="bold" if method.startswith("RESPIRE") else "normal")
         axes.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
         axes.set_yticks(range(len(names)), names, fontsize=7)
         axes.grid(visible=False)
     for axes in panels.flat[len(methods) :]:
         axes.set_axis_off()
-    figure.supxlabel("judged on the test part of", fontsize=9)
-    figure.supylabel("learnt from the train part of", fontsize=9)
-    colours = ScalarMappable(norm(), COLOURS)
-    figure.colorbar(colours, ax=panels, label="median R² over sensors", extend="min", shrink=0.6)
+    figure.supxlabel("tested on", fontsize=9)
+    figure.supylabel("fitted to", fontsize=9)
+    figure.colorbar(
+        ScalarMappable(SCALE, COLOURS), ax=panels, label="median R² over sensors", extend="min", shrink=0.6
+    )
     return figure
 
 
 @rc_context(STYLE)
 def differences(tests: Mapping[str, Mapping[str, Paired]], best: str, title: str) -> Figure:
-    """How much better one method is than each other, with 95 % confidence, for every series of tests."""
+    """The R² of one method minus that of each other, with 95 % confidence, for each set of tests."""
     names = list(next(iter(tests.values())))
     figure, axes = single(1.1 + 0.36 * len(names), title)
     axes.axvline(0.0, color=INK, lw=0.8)
@@ -99,7 +104,7 @@ def differences(tests: Mapping[str, Mapping[str, Paired]], best: str, title: str
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(-0.6, len(names) - 0.4)
     left, right = axes.get_xlim()
-    axes.set_xlim(left, right + 0.7 * (right - left))  # the text's
+    axes.set_xlim(left, right + 0.7 * (right - left))  # room for the text
     axes.set_xlabel(f"R² of {best} minus R² of the other (mean over transfers)")
     legend_below(figure, axes)
     return figure
@@ -111,18 +116,8 @@ def _matrix(cases: pd.DataFrame, names: Sequence[str]) -> Array:
 
 
 def _site_order(names: Iterable[str]) -> list[str]:
-    """Seasons together, so that XS and XX are blocks."""
+    """Sorted by season, so that XS and XX are blocks."""
     return sorted(names, key=lambda name: name.rpartition("-")[::-1])
-
-
-def norm() -> Normalize:
-    """The common scale of all heatmaps."""
-    return Normalize(WORST, 1.0)
-
-
-def readable(value: float) -> str:
-    """A colour for figures on the heatmap's."""
-    return INK if 0.2 < value < 0.8 else "white"
 
 
 def _embolden(labels: Sequence[Any]) -> None:

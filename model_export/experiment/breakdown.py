@@ -1,9 +1,9 @@
-"""The paper's theorem by simulation: how many corrupted targets the alternation survives, and where.
+"""The paper's theorem by simulation: how many corrupted targets the robust fit survives.
 
-The world is the theorem's: z uniform on [0, 1], two channels in [1, 2], the RBF kernel, and true targets
-y* = Fβ* with β* in the span of the top s eigenvectors of F. The adversary knows all of it, corrupts k
-targets by a multiple of their standard deviation, and keeps the multiple that does most harm. The theorem's
-bandwidth, [sqrt(40/log N), 1], is empty below N = exp(40); its upper end is taken.
+The data are those of the theorem: z uniform on [0, 1], two channels in [1, 2], the RBF kernel, and true
+targets y* = Fβ* with β* in the span of the top s eigenvectors of F. The adversary knows all of this. It
+corrupts k targets by a multiple of their standard deviation, and the worst multiple counts. The theorem's
+interval of bandwidths, [sqrt(40/log N), 1], is empty below N = exp(40), so its upper end is used.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,9 @@ BANDWIDTH = 1.0
 FRACTIONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 STRENGTHS = (1.0, 3.0, 10.0)  # standard deviations of the true targets
 RIDGE = 1e-3
-TOLERANCE = 0.05  # standard deviations of the true targets, root mean square: what counts as recovered
+TOLERANCE = (
+    0.05  # root mean square error, in standard deviations of the true targets, that counts as recovered
+)
 ROUNDS = 500
 
 Regress = Callable[[Array], Array]
@@ -31,7 +33,7 @@ Regress = Callable[[Array], Array]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class World:
-    """A training set of the theorem's kind, and the two ways to regress on it."""
+    """Data of the theorem's kind, and the two regression steps."""
 
     z: Array  # (n,)
     truth: Array  # (n,)
@@ -39,31 +41,31 @@ class World:
     ridge: Ridge
 
     def project(self, target: Array) -> Array:
-        """The theorem's step: onto the top eigenvectors."""
+        """The theorem's step: the projection on the top eigenvectors."""
         return np.asarray(self.top @ (self.top.T @ target))
 
     @property
     def steps(self) -> Mapping[str, Regress]:
-        """The theorem's step, and the one that RESPIRE takes."""
+        """The theorem's step, and RESPIRE's."""
         return {"projection": self.project, "ridge": self.ridge}
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """How an alternation fared against k corruptions, over several worlds."""
+    """The result of one step against k corruptions, over several worlds."""
 
     step: str
     adversary: str
     n: int
     k: int
     fraction: float
-    error: float  # the median of the worst strength's, in standard deviations
+    error: float  # median over worlds of the worst strength, in standard deviations
     recovered: float  # share of the worlds
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The largest k, of those tried, up to which every world was recovered; `censored` if none broke it."""
+    """The largest k tried up to which every world was recovered."""
 
     step: str
     adversary: str
@@ -71,11 +73,11 @@ class Limit:
     k: int
     fraction: float
     sqrt_n: float
-    censored: bool = False  # k is the most that was tried: the breakdown point lies beyond
+    censored: bool = False  # every k was recovered, so the breakdown point is higher
 
 
 def make_world(n: int, seed: int) -> World:
-    """s = log N / log log N eigenvectors carry the truth."""
+    """A world whose truth is in the span of s = log N / log log N eigenvectors."""
     rng = np.random.default_rng([n, seed])
     z, x = rng.uniform(0.0, 1.0, n), rng.uniform(1.0, 2.0, (n, 2))
     u = regressors(x)
@@ -89,7 +91,7 @@ def make_world(n: int, seed: int) -> World:
 
 
 def scattered(world: World, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Anywhere."""
+    """At random."""
     return rng.choice(len(world.z), k, replace=False)
 
 
@@ -99,7 +101,7 @@ def leverage(world: World, k: int, rng: np.random.Generator) -> NDArray[np.intp]
 
 
 def clustered(world: World, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Side by side at the end of the range, where nobody contradicts them."""
+    """Side by side at the end of the range, where no other targets are."""
     return np.argsort(-world.z, kind="stable")[:k]
 
 
@@ -118,7 +120,7 @@ def attack(world: World, adversary: str, k: int, seed: int) -> Array:
 
 
 def error(world: World, regress: Regress, corruption: Array, k: int) -> float:
-    """The root mean square distance from the truth of the worst strength, in standard deviations."""
+    """The root mean square error of the worst strength, in standard deviations."""
     return max(
         sqrt(np.mean((_fitted(regress, world.truth + strength * corruption, k) - world.truth) ** 2))
         for strength in STRENGTHS
@@ -159,7 +161,7 @@ def _of_size(worlds: Sequence[World], counts: Sequence[int]) -> Iterator[Point]:
 
 
 def limits(points: Sequence[Point]) -> list[Limit]:
-    """The empirical breakdown point of each step, adversary and size; 0 where none was survived."""
+    """The empirical breakdown point of each step, adversary and size; 0 where no k was recovered."""
     found = []
     for step, adversary, n in dict.fromkeys((point.step, point.adversary, point.n) for point in points):
         tried = [one for one in points if (one.step, one.adversary, one.n) == (step, adversary, n)]
@@ -172,8 +174,7 @@ def limits(points: Sequence[Point]) -> list[Limit]:
 def slopes(found: Sequence[Limit]) -> dict[str, dict[str, float]]:
     """The exponent p of k = c·N^p for each step and adversary; the theorem promises at least 1/2.
 
-    Of breakdown points that were met: the end of what was tried is a share of N, so its exponent is 1
-    whatever happens.
+    Censored limits are left out: they are a fixed share of N, so their exponent is always 1.
     """
     exponents: dict[str, dict[str, float]] = {}
     for step, adversary in dict.fromkeys((limit.step, limit.adversary) for limit in found):

@@ -1,4 +1,4 @@
-"""Pictures of single cases: transfers over time, what outliers cost, one sensor in another's place."""
+"""Figures of single cases: transfers over time, the cost of outliers, one sensor in another's place."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
 from edge_agent.core.kernel import Array
-from model_export.experiment.board_plots import COLOURS, norm, readable
 from model_export.experiment.cases import trimmed_r2
 from model_export.figures.axes import (
     BLUE,
@@ -20,7 +19,6 @@ from model_export.figures.axes import (
     GREY,
     INK,
     ORANGE,
-    PALE,
     SKY,
     STYLE,
     VERMILLION,
@@ -32,15 +30,15 @@ from model_export.figures.axes import (
 )
 from model_export.regression.metrics import r2
 
-SHARES = np.linspace(0.0, 0.1, 21)  # of the test windows, left out
+SHARES = np.linspace(0.0, 0.1, 21)  # of the test windows that are left out
 SCENARIO_COLOURS = {"S1": GREY, "S2": INK, "S3": ORANGE, "S4": SKY, "S5": BLUE}
-GAPS = (-2.0, 1.0)  # between which differences of R² are worth telling apart
-LOWEST = -1.0  # R² on the bars; below, the bar is cut and its height written
+GAPS = (-2.0, 1.0)  # differences of R² beyond these are clipped
+LOWEST = -1.0  # R²; a lower bar is cut and labelled with its value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """One transfer of one method: the target's test part, without and with adapter."""
+    """One transfer of one method: estimates for the target's test part, without and with adapter."""
 
     title: str
     unit: str
@@ -71,7 +69,7 @@ def series(cases: Sequence[Case], title: str) -> Figure:
 
 @rc_context(STYLE)
 def robust_curves(cases: Sequence[Case], title: str) -> Figure:
-    """R² against the share δ of test windows left out, those that the estimates miss by most."""
+    """R² without the worst share δ of test windows, against δ."""
     figure = blank(2.7, title)
     panels = figure.subplots(1, len(cases), sharey=True, squeeze=False)[0]
     for axes, case in zip(panels, cases, strict=True):
@@ -91,7 +89,7 @@ def robust_curves(cases: Sequence[Case], title: str) -> Figure:
 
 @rc_context(STYLE)
 def scenario_bars(pairs: Mapping[str, pd.DataFrame], title: str) -> Figure:
-    """S1-S5 of a pair of sensors, one panel a direction; rows are kinds, columns scenarios."""
+    """S1-S5 of a pair of sensors, one panel a direction; the tables have a row a kind."""
     figure = blank(0.8 + 1.8 * len(pairs), title)
     panels = figure.subplots(len(pairs), sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, (name, medians) in zip(panels, pairs.items(), strict=True):
@@ -117,27 +115,8 @@ def _bars(axes: Axes, medians: pd.DataFrame) -> None:
 
 
 @rc_context(STYLE)
-def sensor_heatmap(table: pd.DataFrame, title: str) -> Figure:
-    """Median S5 from each sensor to each other."""
-    wide = table[table["scenario"] == "S5"].pivot_table(
-        index="sensor", columns="target_sensor", values="r2", aggfunc="median"
-    )
-    figure, axes = single(1.2 + 0.42 * len(wide), title)
-    image = axes.imshow(wide, cmap=COLOURS, norm=norm(), aspect="auto")
-    for (row, column), value in np.ndenumerate(wide.to_numpy(dtype=float)):
-        if np.isfinite(value):
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=readable(value))
-    axes.set_xticks(range(wide.shape[1]), wide.columns, rotation=90 if max(map(len, wide.columns)) > 4 else 0)
-    axes.set_yticks(range(len(wide)), wide.index)
-    axes.set(xlabel="serving the sensor", ylabel="model of the sensor", facecolor=PALE)
-    axes.grid(visible=False)
-    figure.colorbar(image, ax=axes, label="median R² (S5)", extend="min", pad=0.02)
-    return figure
-
-
-@rc_context(STYLE)
 def gap_density(groups: Mapping[str, Array], title: str) -> Figure:
-    """The density of S5 - S2, what moving to another sensor costs, each group to a peak of its own."""
+    """The density of S5 - S2, the cost of moving to another sensor; each group has a peak of 1."""
     figure, axes = single(2.8, title)
     cut = {
         name: np.clip(gaps, *GAPS) for name, gaps in groups.items() if len(gaps) > 1 and np.ptp(gaps) > 0.0

@@ -1,12 +1,12 @@
-"""One learnt method on every recording it can be asked about: the rows of the results table.
+"""One fitted method on every recording that it can be tested on: the rows of the results table.
 
 kind      train, or site and season of source and target: SS, SX, XS, XX (S same, X other)
-scenario  S1, S2: the source sensor, without and with adapter; S3, S4, S5: another sensor, as it is, behind a
-          transfer map, and behind the map with adapter (paper, "Sensor-to-Sensor Transfer Experiments").
-          S3a is ours: another sensor with the adapter alone, for sensors that never stood side by side.
+scenario  S1, S2: the source sensor, without and with adapter. S3, S4, S5: another sensor, as it is, with
+          transfer, and with transfer and adapter (paper, "Sensor-to-Sensor Transfer Experiments").
+          S3a is ours: another sensor with adapter only, for sensors that were never side by side.
 
-Adapter and map are learnt on the train part of the target's dataset; every row is of its test part, save
-those of kind train.
+Adapter and transfer are fitted to the train part of the target's dataset. Every row is about its test part,
+except those of kind train.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,8 +25,7 @@ from model_export.regression.metrics import r2, score
 RESPIRE, RESPIRE_PAPER = "RESPIRE", "RESPIRE-paper"
 TRANSFERS = ("SX", "XS", "XX")
 KINDS = ("train", "SS", *TRANSFERS)
-SCENARIOS = ("S1", "S2", "S3", "S3a", "S4", "S5")
-TRIMMED = 0.05  # the share of test windows that the paper leaves out to show what outliers cost
+TRIMMED = 0.05  # share of test windows that the paper leaves out to show the cost of outliers
 
 Estimator = Callable[[Array, Array], Array]  # channels (n, d), temperatures (n,) -> estimates (n,)
 Row = dict[str, Any]
@@ -34,7 +33,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Estimates for one target's test part, and the adapter that its train part teaches."""
+    """Estimates for one target's test part, and the adapter fitted to its train part."""
 
     estimate: Array
     gain: float
@@ -42,7 +41,7 @@ class Judged:
 
     @property
     def adapted(self) -> Array:
-        """The estimates behind the adapter."""
+        """The estimates with the adapter."""
         return self.gain * self.estimate + self.offset
 
 
@@ -57,7 +56,7 @@ def kind(source: Place, target: Place) -> str:
 
 
 def trimmed_r2(reference: Array, estimate: Array, share: float) -> float:
-    """R² without the share of windows that the estimates miss by most.
+    """R² without the share of windows that have the largest errors.
 
     >>> trimmed_r2(np.array([1.0, 2.0, 3.0, 9.0]), np.array([1.0, 2.0, 3.0, 0.0]), 0.25)
     1.0
@@ -68,7 +67,7 @@ def trimmed_r2(reference: Array, estimate: Array, share: float) -> float:
 
 
 def judge(predict: Estimator, target: Member, matrix: Array | None = None) -> Judged:
-    """What an estimator says of a target, behind a transfer map if one is given."""
+    """The estimates for a target, with a transfer if one is given."""
 
     def estimates(part: Dataset) -> Array:
         inputs = part.inputs if matrix is None else transfer.apply(matrix, part.inputs)
@@ -79,7 +78,7 @@ def judge(predict: Estimator, target: Member, matrix: Array | None = None) -> Ju
 
 
 def same_sensor(predict: Estimator, source: Member, members: Sequence[Member]) -> dict[str, Judged]:
-    """The source's own sensor on all its datasets, by SITE-SEASON."""
+    """Estimates for all datasets of the source's own sensor, by SITE-SEASON."""
     return {
         target.place.dataset: judge(predict, target)
         for target in members
@@ -90,7 +89,7 @@ def same_sensor(predict: Estimator, source: Member, members: Sequence[Member]) -
 def rows(
     predict: Estimator, source: Member, members: Sequence[Member], own: Mapping[str, Judged]
 ) -> Iterator[Row]:
-    """Every case of one learnt estimator; `own` is what `same_sensor` gave."""
+    """Every case of one fitted estimator; `own` is the result of `same_sensor`."""
     estimate = predict(source.train.inputs, source.train.auxiliary)
     yield _row(source, source, "train", "S1", source.train.target, estimate)
     for target in members:
@@ -112,7 +111,7 @@ def _both(source: Member, target: Member, scenarios: tuple[str, str], judged: Ju
 
 
 def _map(source: Member, target: Member, members: Sequence[Member]) -> Array | None:
-    """The map from the target's channels to the source sensor's, where both stood side by side."""
+    """The transfer from the target's channels to the source sensor's, if they were side by side."""
     beside = Place(source.place.sensor, target.place.site, target.place.season)
     there = next((member for member in members if member.place == beside), None)
     if there is None or not there.comparable(target):

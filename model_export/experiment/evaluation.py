@@ -1,4 +1,4 @@
-"""The paper's evaluation: every method learns from every train part and is judged wherever it can be."""
+"""The paper's evaluation: every method is fitted to every train part and tested on every other dataset."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -19,7 +19,7 @@ from model_export.recordings.catalogue import Collection, Member, Skipped
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the figures depend on, beside the data."""
+    """The settings that the results depend on, beside the data."""
 
     trials: int = 60
     seed: int = 0
@@ -28,7 +28,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A finished run: what was read, what was fitted, and every case as one row."""
+    """A finished run: the data, the fits, and one row a case."""
 
     collection: Collection
     methods: tuple[str, ...]
@@ -48,7 +48,7 @@ class Experiment:
         return [one for one in self.collection.members if self.ledger.has(Task(method, one.place))]
 
     def fit(self, method: str, member: Member) -> Fit:
-        """All that was kept of one fit."""
+        """One stored fit."""
         return self.ledger.load(Task(method, member.place))
 
 
@@ -62,7 +62,7 @@ def evaluate(
     progress: Progress | None = None,
     say: Say,
 ) -> Experiment:
-    """Fit what is not fitted yet, `jobs` at a time, and gather the results; a fit that fails is told."""
+    """Fit what is not fitted yet, `jobs` at a time, and gather the results; failed fits are listed."""
     ledger = Ledger(out)
     ledger.begin(asdict(settings), collection.members)
     missing = [task for task in _tasks(methods, collection.members) if not ledger.has(task)]
@@ -87,26 +87,26 @@ def _tasks(methods: Iterable[str], members: Iterable[Member]) -> list[Task]:
 
 
 def _kept(ledger: Ledger, methods: Sequence[str], members: Sequence[Member]) -> list[Task]:
-    """The fits there are of the methods asked for, and of others that an earlier run has finished."""
+    """The stored fits of the methods asked for, and of other methods that an earlier run completed."""
     done = [task for task in _tasks(METHODS, members) if ledger.has(task)]
     whole = [name for name in METHODS if sum(task.method == name for task in done) == len(members)]
     return [task for task in done if task.method in (*methods, *whole)]
 
 
 def fit_one(members: Sequence[Member], settings: Settings, ledger: Ledger, task: Task) -> None:
-    """Learn, judge, and keep; a pure function of its arguments but for the file and the seconds."""
+    """Fit, test and store one task; only the stored seconds differ from run to run."""
     source = next(member for member in members if member.place == task.place)
     started = perf_counter()
-    learnt = METHODS[task.method](source.train, settings.trials, settings.seed)
+    fitted = METHODS[task.method](source.train, settings.trials, settings.seed)
     seconds = perf_counter() - started
-    seen = [member.warmed(learnt.warming) for member in members]
-    source = source.warmed(learnt.warming)
-    own = same_sensor(learnt.predict, source, seen)
+    seen = [member.warmed(fitted.warming) for member in members]
+    source = source.warmed(fitted.warming)
+    own = same_sensor(fitted.predict, source, seen)
     fit = {
-        "parameters": learnt.parameters,
-        "details": learnt.details,
+        "parameters": fitted.parameters,
+        "details": fitted.details,
         "seconds": seconds,
-        "rows": list(rows(learnt.predict, source, seen, own)),
+        "rows": list(rows(fitted.predict, source, seen, own)),
         "own": {
             dataset: {
                 "estimate": np.round(judged.estimate, 6).tolist(),
@@ -120,7 +120,7 @@ def fit_one(members: Sequence[Member], settings: Settings, ledger: Ledger, task:
 
 
 def gather(ledger: Ledger, tasks: Iterable[Task]) -> pd.DataFrame:
-    """Every case of every task, tidy."""
+    """Every case of every task, one row each."""
     found = [{"method": task.method, **row} for task in tasks for row in ledger.load(task)["rows"]]
     return pd.DataFrame(found)
 

@@ -1,4 +1,4 @@
-"""Who wins, by how much, and whether it is chance: pure functions of the results table."""
+"""Wins, differences and their significance: pure functions of the results table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from scipy.stats import ttest_1samp
 from edge_agent.core.kernel import Array
 from model_export.experiment.cases import KINDS, RESPIRE, RESPIRE_PAPER, TRANSFERS
 
-TIE = 0.005  # R² that read alike to two digits are a tie, and all of them win
-WORST = -1.0  # R² has no floor; below this a model is useless, and how useless must not decide a test
+TIE = 0.005  # R² closer than this are a tie, and all of them win
+WORST = -1.0  # R² is cut off here, so that one very bad case does not decide a test
 
 CASE = ["sensor", "dataset", "target_sensor", "target_dataset", "kind", "scenario"]
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A paired two-sided t-test over cases that both methods faced; `difference` is first - second.
+    """A paired two-sided t-test over the cases of both methods; `difference` is first - second.
 
-    Cases of one sensor share models and references, so they are no independent proofs; the second test
+    Cases of one sensor share models and references, so they are not independent. The second test therefore
     averages the differences by sensor first.
     """
 
@@ -35,7 +35,7 @@ class Paired:
 
 
 def scores(table: pd.DataFrame, methods: Sequence[str], column: str = "r2") -> pd.DataFrame:
-    """One row a case, one column a method; only cases that all of them faced."""
+    """One row a case, one column a method; only cases that all methods have."""
     wide = table[table["method"].isin(methods)].pivot(index=CASE, columns="method", values=column)
     return wide.reindex(columns=list(methods)).dropna()
 
@@ -50,7 +50,7 @@ def wins(wide: pd.DataFrame, tie: float = TIE) -> "pd.Series[int]":
 
 
 def rivals(methods: Sequence[str], respire: str) -> list[str]:
-    """One RESPIRE against the baselines, without its sister to share the wins with.
+    """One RESPIRE and the baselines, without the other RESPIRE.
 
     >>> rivals(["RR", "RESPIRE-paper", "RESPIRE"], "RESPIRE")
     ['RR', 'RESPIRE']
@@ -59,12 +59,12 @@ def rivals(methods: Sequence[str], respire: str) -> list[str]:
 
 
 def variants(methods: Sequence[str]) -> list[str]:
-    """The RESPIREs that took part."""
+    """The RESPIRE methods among some methods."""
     return [name for name in (RESPIRE, RESPIRE_PAPER) if name in methods]
 
 
 def board(table: pd.DataFrame, methods: Sequence[str], adapter: bool) -> pd.DataFrame:
-    """Wins of the source's own sensor for train, SS, SX, XS, XX, all transfers and all tests together."""
+    """Wins on the source's own sensor for train, SS, SX, XS, XX, all transfers and all tests together."""
     scenario = np.where(table["kind"] == "train", "S1", "S2" if adapter else "S1")
     wide = scores(table[table["scenario"] == scenario], methods)
     groups = {kind: (kind,) for kind in KINDS} | {"transfer": TRANSFERS, "total": KINDS[1:]}
@@ -73,7 +73,7 @@ def board(table: pd.DataFrame, methods: Sequence[str], adapter: bool) -> pd.Data
 
 
 def sensor_board(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Wins on another sensor: as it is, with adapter alone, behind a map, behind a map with adapter."""
+    """Wins on another sensor: as it is, with adapter, with transfer, with transfer and adapter."""
     wide = scores(table, methods)
     scenario = wide.index.get_level_values("scenario")
     return pd.DataFrame({name: wins(wide[scenario == name]) for name in ("S3", "S3a", "S4", "S5")})
@@ -88,9 +88,9 @@ def medians(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
 
 
 def paired(first: Array, second: Array, sensors: Sequence[str] = ()) -> Paired:
-    """Whether two methods' R² over the same cases, cut off at -1, differ by more than chance.
+    """Whether the R² of two methods over the same cases, cut off at -1, differ significantly.
 
-    With each case's sensor, whether they do so over sensors, too.
+    With the sensor of each case, also whether they differ over sensors.
     """
     difference = np.maximum(first, WORST) - np.maximum(second, WORST)
     mean = float(difference.mean()) if len(difference) else nan
@@ -100,7 +100,7 @@ def paired(first: Array, second: Array, sensors: Sequence[str] = ()) -> Paired:
 
 
 def _t_test(difference: Array) -> tuple[float, float, float]:
-    """The 95 % confidence interval of the mean, and p; nan where nothing can be said."""
+    """The 95 % confidence interval of the mean, and p; nan where there are too few differences."""
     if len(difference) < 2 or np.ptp(difference) == 0.0:
         return nan, nan, nan
     test = ttest_1samp(difference, 0.0)

@@ -1,7 +1,7 @@
-"""An experiment on disk: one file a fit, written whole or not at all, so that a run can go on where it ended.
+"""An experiment on disk: one file a fit, written atomically, so that an interrupted run can be resumed.
 
-OUT/experiment.json            the settings and the data that it was begun with
-OUT/fits/RR/5A2D_T-W.json      one method's fit to one train part, and all that was judged by it
+OUT/experiment.json            the settings, and a digest of the data
+OUT/fits/RR/5A2D_T-W.json      one method's fit to one train part, and its results
 OUT/results.parquet, .csv      every case of every fit, one row each
 """
 
@@ -19,13 +19,13 @@ from edge_agent.core.errors import BadSettings, RespireError
 from model_export.files import write_atomically
 from model_export.recordings.catalogue import Member, Place
 
-Fit = Mapping[str, Any]  # see experiment.fit_one
+Fit = Mapping[str, Any]  # see evaluation.fit_one
 _FIT = (("parameters", dict), ("details", dict), ("seconds", float), ("rows", list), ("own", dict))
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One method to be fitted to one place's train part."""
+    """One method and the train part to fit it to."""
 
     method: str
     place: Place
@@ -41,7 +41,7 @@ class Ledger:
     folder: Path
 
     def begin(self, settings: Mapping[str, Any], members: Iterable[Member]) -> None:
-        """Take the folder for these settings and data, or refuse it if it was begun with others."""
+        """Store the settings and the data's digests, or refuse a folder that has others."""
         now = {**settings, **{f"data {member.place}": digest(member) for member in members}}
         path = self.folder / "experiment.json"
         if not path.exists():
@@ -53,31 +53,31 @@ class Ledger:
         _require_same(self.folder, then, now)
 
     def path(self, task: Task) -> Path:
-        """Where a task's fit is kept."""
+        """The file of a task's fit."""
         return self.folder / "fits" / task.method / f"{task.place}.json"
 
     def has(self, task: Task) -> bool:
-        """Whether the task is done; a file that is damaged or incomplete does not count."""
+        """Whether the task is done; a damaged or incomplete file does not count."""
         fit = _read(self.path(task))
         if not isinstance(fit, dict) or any(not isinstance(fit.get(name), kind) for name, kind in _FIT):
             return False
         return bool(fit["rows"]) and all(isinstance(row, dict) and "r2" in row for row in fit["rows"])
 
     def damaged(self, task: Task) -> bool:
-        """Whether there is a file, but no fit in it."""
+        """Whether there is a file without a whole fit."""
         return self.path(task).exists() and not self.has(task)
 
     def save(self, task: Task, fit: Fit) -> None:
-        """Keep a fit."""
+        """Store a fit."""
         write_atomically(self.path(task), json.dumps(fit).encode())
 
     def load(self, task: Task) -> Fit:
-        """A fit that was kept."""
+        """A stored fit."""
         found: Fit = json.loads(self.path(task).read_text())
         return found
 
     def save_table(self, table: pd.DataFrame) -> None:
-        """Keep the results as Parquet, and as CSV for those who read with their eyes."""
+        """Store the results as Parquet and as CSV."""
         columns = BytesIO()
         table.to_parquet(columns, index=False)
         write_atomically(self.folder / "results.parquet", columns.getvalue())
@@ -85,7 +85,7 @@ class Ledger:
 
 
 def _read(path: Path) -> Any:
-    """What a file of ours holds, None if that is not JSON."""
+    """The content of a JSON file, None if there is none."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -93,7 +93,7 @@ def _read(path: Path) -> Any:
 
 
 def digest(member: Member) -> str:
-    """What tells one recording's windows from another's."""
+    """A digest of a recording's windows."""
     data = sha256(f"{member.gas} {member.train.unit} {member.train.channels}".encode())
     for part in (member.train, member.test):
         for values in (part.start_ms, part.inputs, part.auxiliary, part.target):

@@ -1,4 +1,4 @@
-"""Every method of the evaluation under one name and one signature: a train part in, estimates out."""
+"""Every method of the evaluation under one name and one signature: from a train part to an estimator."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,10 +20,10 @@ TEMPERATURES = 81  # samples of the weight curves
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
-    """One method's answer to one train part; `details` are what only some methods have.
+class FittedMethod:
+    """One method fitted to one train part; `details` are what only some methods have.
 
-    It is asked about a recording that it sees with `warming`, see Dataset.warmed.
+    Its input is a recording with the channels of `warming`, see Dataset.warmed.
     """
 
     predict: Estimator
@@ -32,21 +32,21 @@ class Learnt:
     warming: Mapping[str, int] = field(default_factory=dict)
 
 
-Learner = Callable[[Dataset, int, int], Learnt]  # train part, trials, seed
+FitMethod = Callable[[Dataset, int, int], FittedMethod]  # train part, trials, seed
 
 
-def _baseline(train: Dataset, trials: int, seed: int, *, name: str) -> Learnt:
-    """A grid search tries everything, so it has no use for `trials`."""
+def _baseline(train: Dataset, trials: int, seed: int, *, name: str) -> FittedMethod:
+    """A baseline; its grid search tries every point, so `trials` is not used."""
     found = baselines.search(name, train, seed)
-    return Learnt(
+    return FittedMethod(
         lambda inputs, auxiliary: np.asarray(found.predict(baselines.features(inputs, auxiliary))),
         found.parameters,
         {"r2_folds": found.score},
     )
 
 
-def _respire(train: Dataset, trials: int, seed: int, *, variant: Callable[[Recipe], Recipe]) -> Learnt:
-    """The model as the edge would serve it, compressed."""
+def _respire(train: Dataset, trials: int, seed: int, *, variant: Callable[[Recipe], Recipe]) -> FittedMethod:
+    """RESPIRE, compressed as on the edge."""
     recipe = variant(Recipe(trials=trials, seed=seed))
     train = train.warmed(recipe.warming)
     calibration = fit_model(train, tuned(train, recipe), recipe)
@@ -57,17 +57,17 @@ def _respire(train: Dataset, trials: int, seed: int, *, variant: Callable[[Recip
         "weights": _weights(fitted, train),
         "sizes": _sizes(fitted, train, recipe.method),
     }
-    return Learnt(calibration.model.predict, asdict(fitted.hyper), details, recipe.warming)
+    return FittedMethod(calibration.model.predict, asdict(fitted.hyper), details, recipe.warming)
 
 
-METHODS: Mapping[str, Learner] = {
+METHODS: Mapping[str, FitMethod] = {
     **{name: partial(_baseline, name=name) for name in baselines.SPACES},
     RESPIRE_PAPER: partial(_respire, variant=paper),
     RESPIRE: partial(_respire, variant=lambda recipe: recipe),
 }
 QUICK = ("RR", "KRR", RESPIRE)
 
-# Seconds for 1000 windows on one core, to begin with the longest and to tell the time left.
+# Seconds for 1000 windows on one core. They decide the order of the fits and the time left.
 COSTS: Mapping[str, float] = {
     "DT": 0.5,
     "GBDT": 6.0,
@@ -81,18 +81,18 @@ COSTS: Mapping[str, float] = {
 
 
 def chosen(names: Sequence[str]) -> tuple[str, ...]:
-    """The named methods in the usual order; all if none is named.
+    """The named methods in the usual order, or all if none is named.
 
     >>> chosen(["RESPIRE", "RR"])
     ('RR', 'RESPIRE')
     """
-    if strangers := [name for name in names if name not in METHODS]:
-        raise BadSettings(f"--methods: expected some of {','.join(METHODS)}, got {','.join(strangers)}")
+    if unknown := [name for name in names if name not in METHODS]:
+        raise BadSettings(f"--methods: expected some of {','.join(METHODS)}, got {','.join(unknown)}")
     return tuple(name for name in METHODS if not names or name in names)
 
 
 def _weights(fitted: Fitted, train: Dataset) -> dict[str, list[Any]]:
-    """w1, …, wd and b over the temperatures that were seen."""
+    """w1, …, wd and b over the temperatures of the train part."""
     temperatures = np.linspace(train.auxiliary.min(), train.auxiliary.max(), TEMPERATURES)
     return {
         "temperature": temperatures.tolist(),

@@ -1,4 +1,4 @@
-"""The experiment's page: leader boards first, then where, why, and what the models look like inside."""
+"""The experiment's page: leader boards, R² by kind, t-tests, single cases and the models themselves."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -13,7 +13,7 @@ from model_export.figures.webpage import Picture, Section
 
 
 def sections(found: Experiment, corrected: Experiment | None) -> list[Section]:
-    """All that the results can show; what there are no data for is left out."""
+    """The sections of the page; those without data are left out."""
     parts = [
         Section("Leader boards", _BOARDS, list(_boards(found))),
         Section("How good, and where", _WHERE, list(_heatmaps(found))),
@@ -27,14 +27,14 @@ def sections(found: Experiment, corrected: Experiment | None) -> list[Section]:
             Section("Inside the models", _INSIDE, list(_models(found, respire, suspects))),
         ]
         if corrected:
-            parts.append(Section("A fault put right", _FAULT, list(_fault(found, corrected, respire))))
+            parts.append(Section("A corrected fault", _FAULT, list(_fault(found, corrected, respire))))
     return [part for part in parts if part.pictures]
 
 
 def _boards(found: Experiment) -> Iterator[Picture]:
     without, with_adapter = (_board(found, adapter) for adapter in (False, True))
     title = "Wins on train parts and at home (SS)"
-    caption = "Who follows the train part best, and who the last windows of the same site and season."
+    caption = "Best on the train part, and best on the last windows of the same site and season."
     yield Picture(board_plots.leaders(without, ("train", "SS"), title), caption, "wins-home")
     for counted, word in ((without, "without"), (with_adapter, "with")):
         if counted["transfer"].sum():
@@ -44,7 +44,7 @@ def _boards(found: Experiment) -> Iterator[Picture]:
     others = _joined(found, lambda names: sensor_board(found.table, names))
     if others.to_numpy().sum():
         title = "Wins on another sensor"
-        caption = "As it is (S3), with adapter (S3a), behind a transfer map (S4), map and adapter (S5)."
+        caption = "As it is (S3), with adapter (S3a), with transfer (S4), with transfer and adapter (S5)."
         yield Picture(board_plots.leaders(others, tuple(others.columns), title), caption, "wins-sensors")
 
 
@@ -53,12 +53,11 @@ def _heatmaps(found: Experiment) -> Iterator[Picture]:
     kinds = [kind for kind in KINDS if kind in middle]
     moved = [f"{kind} with adapter" for kind in kinds if kind != "train"]
     caption = "The median over all sensors and datasets. Green explains the reference, purple does not."
-    yield Picture(
-        board_plots.kinds_heatmap(middle, kinds, "Median R², without adapter"), caption, "r2-without-adapter"
-    )
-    yield Picture(
-        board_plots.kinds_heatmap(middle, moved, "Median R², with adapter"), caption, "r2-with-adapter"
-    )
+    for columns, word in ((kinds, "without"), (moved, "with")):
+        figure = board_plots.heatmap(
+            middle.reindex(columns=columns), f"Median R², {word} adapter", "median R²"
+        )
+        yield Picture(figure, caption, f"r2-{word}-adapter")
     if (found.table["kind"].isin(TRANSFERS) & (found.table["scenario"] == "S1")).any():
         for scenario, word in (("S1", "without"), ("S2", "with")):
             title = f"From dataset to dataset, {word} adapter"
@@ -76,10 +75,10 @@ def _tests(found: Experiment, respire: str) -> Iterator[Picture]:
     if any(test.cases for tested in tests.values() for test in tested.values()):
         title = f"{respire} against each other method"
         caption = (
-            "Right of the line RESPIRE is better. Paired two-sided t-tests over all transfers, bars are 95 % "
-            "confidence; R² is cut off at -1, since how useless a useless model is decides nothing. "
-            "Transfers share models and references, so they are not independent and the first p is too "
-            "small; the second is of the same test with the differences averaged by sensor first."
+            "Right of the line RESPIRE is better. Paired two-sided t-tests over all transfers; bars are 95 % "
+            "confidence. R² is cut off at -1, so that one very bad case does not decide. Transfers share "
+            "models and references, so they are not independent, and the first p is too small. The second p "
+            "is from the same test with the differences averaged by sensor first."
         )
         yield Picture(board_plots.differences(tests, respire, title), caption, "t-tests")
 
@@ -89,13 +88,13 @@ def _cases(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pict
     if moved:
         title = "A shifted reference, and what an adapter does"
         caption = (
-            "The transfers that an adapter lifts most, XX and XS. The estimates have the reference's shape "
-            "but are off by a zero or a gain."
+            "The transfers that gain most from an adapter, XX and XS. The estimates have the shape of the "
+            "reference but another zero or gain."
         )
         yield Picture(case_plots.series(moved, title), caption, "series")
     spoilt = showcase.spoilt(found, respire, suspects)
     if spoilt:
-        caption = "The transfers where few windows cost most. At the dotted line 5 % are left out."
+        caption = "The transfers where few windows cost most R². The dotted line is at 5 %."
         title = "Few outliers cost much R²"
         yield Picture(case_plots.robust_curves(spoilt, title), caption, "robust-r2")
 
@@ -106,27 +105,34 @@ def _sensors(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pi
     if pair is None:
         return
     bars = {
-        f"model of {one}, serving {other}": showcase.scenarios(table, respire, one, other)
+        f"model of {one}, used for {other}": showcase.scenarios(table, respire, one, other)
         for one, other in (pair, pair[::-1])
     }
     caption = (
-        "At home without (S1) and with adapter (S2); on the other sensor as it is (S3), behind a map between "
-        "their channels (S4), and with adapter too (S5). A bar that is cut carries its value."
+        "On the sensor itself without (S1) and with adapter (S2); on the other sensor as it is (S3), with "
+        "transfer (S4), and with transfer and adapter (S5). A bar that is cut shows its value."
     )
     title = f"Sensors {pair[0]} and {pair[1]} in each other's place"
     yield Picture(case_plots.scenario_bars(bars, title), caption, "scenarios")
-    title = "Whose model serves whom"
-    caption = "Behind map and adapter. A pale row or column is a sensor to look at."
-    yield Picture(case_plots.sensor_heatmap(table, title), caption, "sensors")
+    title = "The model of one sensor on another"
+    caption = "With transfer and adapter. A pale row or column is a sensor to look at."
+    figure = board_plots.heatmap(
+        showcase.between_sensors(table),
+        title,
+        "median R² (S5)",
+        xlabel="used for the sensor",
+        ylabel="model of the sensor",
+    )
+    yield Picture(figure, caption, "sensors")
     sound = set(table["sensor"]) - suspects
     if suspects and len(sound) > 1:
         groups = {
             f"suspect: {', '.join(sorted(suspects))}": showcase.gaps(
                 table, respire, suspects, sound | suspects
             ),
-            "sound, among themselves": showcase.gaps(table, respire, sound, sound),
+            "sound sensors": showcase.gaps(table, respire, sound, sound),
         }
-        caption = "Sound sensors lose next to nothing; a suspect's models were never good at home."
+        caption = "Sound sensors lose next to nothing. A suspect's models are poor on the sensor itself."
         yield Picture(case_plots.gap_density(groups, "What another sensor costs"), caption, "s5-s2")
 
 
@@ -137,7 +143,7 @@ def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pic
     shown = [*sound[:1], *(name for name in sensors if name in suspects)][:2] if suspects else sound[:2]
     picked = [showcase.longest(fits, name) for name in shown]
     curves = {str(one.place): found.fit(respire, one)["details"]["weights"] for one in picked}
-    caption = "Each sensor's longest recording. Smooth curves are chemistry, erratic ones are overfitting."
+    caption = "The longest recording of each sensor. Erratic curves are a sign of overfitting."
     test = showcase.sensors_compared(found.table, respire, *shown) if len(shown) == 2 else None
     if test and test.cases > 1:
         caption += (
@@ -147,8 +153,8 @@ def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pic
     unit = picked[0].train.unit
     yield Picture(model_plots.weight_curves(curves, unit, "Weights over temperature"), caption, "weights")
     lost = {f"{name}": showcase.losses(found, name) for name in variants(found.methods)}
-    caption = "On the train parts, over all fits: median and middle half. At the dotted line 0.01 is lost."
-    title = "Models shrink by far before they lose"
+    caption = "On the train parts, over all fits: median and middle half. The dotted line is a loss of 0.01."
+    title = "R² lost by smaller models"
     yield Picture(model_plots.compression_curves(lost, title), caption, "compression")
 
 
@@ -159,7 +165,7 @@ def _fault(found: Experiment, corrected: Experiment, respire: str) -> Iterator[P
     common = [name for name in found.methods if name in before.index and name in after.index]
     if common:
         title = f"{', '.join(_in_both(found, corrected))} before and after the correction"
-        caption = "The same recordings and methods; only the fault was put right."
+        caption = "The same recordings and methods; only the fault is corrected."
         figure = model_plots.before_after(before.loc[common], after.loc[common], title)
         yield Picture(figure, caption, "before-after")
     again = {one.place for one in corrected.fits(respire)}
@@ -189,7 +195,7 @@ def _elsewhere(table: pd.DataFrame, places: Iterable[str]) -> "pd.Series[float]"
 
 
 def _suspects(found: Experiment, respire: str, corrected: Experiment | None) -> set[str]:
-    """The sensors that were put right, if any were; else those whose models serve nobody."""
+    """The corrected sensors, if there are any; otherwise those whose models are poor on other sensors."""
     if corrected and (both := _in_both(found, corrected)):
         return set(both)
     return showcase.suspects(found.table, respire)
@@ -200,7 +206,7 @@ def _board(found: Experiment, adapter: bool) -> pd.DataFrame:
 
 
 def _joined(found: Experiment, count: Callable[[list[str]], pd.DataFrame]) -> pd.DataFrame:
-    """The baselines beside our RESPIRE, and the paper's as counted against the same baselines."""
+    """The baselines and our RESPIRE, and the paper's RESPIRE counted against the same baselines."""
     first, *others = variants(found.methods) or [""]
     counted = count(rivals(found.methods, first))
     rows = [count(rivals(found.methods, other)).loc[[other]] for other in others]
@@ -208,14 +214,14 @@ def _joined(found: Experiment, count: Callable[[list[str]], pd.DataFrame]) -> pd
 
 
 _BOARDS = (
-    "How often a method was best; R² less than 0.005 apart are a tie, and all of them win. Our RESPIRE "
-    "and the paper's are each counted against the baselines alone."
+    "How often a method was best. R² less than 0.005 apart are a tie, and all of them win. Our RESPIRE "
+    "and the paper's are each counted against the baselines only."
 )
-_WHERE = "S is the same, X another: SX is the same site in another season, XS another site."
-_CHANCE = "The same transfers for both, so their differences are compared, not their averages."
+_WHERE = "S is the same, X is another: SX is the same site in another season, XS is another site."
+_CHANCE = "Both methods have the same transfers, so the differences are tested, not the averages."
 _SHIFTS = (
-    "A reference is moved and serviced, and its zero and gain change; its outliers look like errors of ours."
+    "A reference is moved and serviced, which changes its zero and gain. Its outliers look like our errors."
 )
-_SENSORS = "A model of one sensor, asked about another that stood beside it. The map needs no reference."
-_INSIDE = "RESPIRE's weights can be looked at, and most of them thrown away."
-_FAULT = "What correcting the recordings did for every method."
+_SENSORS = "A model of one sensor, used for another that was beside it. The transfer needs no reference."
+_INSIDE = "RESPIRE's weights are curves over temperature, and few support vectors are enough for them."
+_FAULT = "R² of every method before and after the recordings were corrected."

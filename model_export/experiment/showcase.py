@@ -1,4 +1,4 @@
-"""Which of thousands of cases to show: chosen by rule from the results table, never by hand."""
+"""The cases that the report shows, chosen from the results table by rule and never by hand."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -12,15 +12,15 @@ from model_export.experiment.evaluation import Experiment
 from model_export.experiment.leaderboard import Paired, paired
 from model_export.recordings.catalogue import Member
 
-GOOD = 0.6  # R² that a case must reach in the end to be worth a picture
-APART = 0.2  # R² that a sensor's median must lie below the network's to be put with the suspects
+GOOD = 0.6  # R² that a case must reach to be shown
+APART = 0.2  # R² by which the median of a suspect sensor is below the network's
 JUDGED = ["dataset", "target_dataset"]
 
 
 def shifted(found: Experiment, method: str, kind: str, suspects: Collection[str] = ()) -> Case | None:
-    """The case of a kind that the adapter lifts most, of those that it makes good.
+    """The case of a kind that gains most from the adapter, of those that are good with it.
 
-    A suspect's shift is its own and not its reference's, so suspects are left out.
+    Suspects are left out: their shifts need not come from the reference.
     """
     rows = _own(found, method, [kind], suspects)
     both = rows.pivot(index=["sensor", *JUDGED], columns="scenario", values="r2").reset_index()
@@ -32,7 +32,7 @@ def shifted(found: Experiment, method: str, kind: str, suspects: Collection[str]
 
 
 def spoilt(found: Experiment, method: str, suspects: Collection[str] = (), count: int = 2) -> list[Case]:
-    """The cases where the worst 5 % of windows cost most R², with adapter, each on a dataset of its own."""
+    """The cases where the worst 5 % of windows cost most R², with adapter, one a target dataset."""
     rows = _own(found, method, TRANSFERS, suspects)
     rows = rows[(rows["scenario"] == "S2") & (rows["r2_trimmed"] >= GOOD)]
     rows = rows.assign(cost=rows["r2_trimmed"] - rows["r2"]).sort_values("cost", ascending=False)
@@ -43,14 +43,14 @@ def spoilt(found: Experiment, method: str, suspects: Collection[str] = (), count
 
 
 def suspects(table: pd.DataFrame, method: str) -> set[str]:
-    """Sensors whose models serve no other sensor well, even behind map and adapter (median S5)."""
+    """Sensors whose models are poor on every other sensor, even with transfer and adapter (median S5)."""
     moved = table[(table["method"] == method) & (table["scenario"] == "S5")]
     medians = moved.groupby("sensor")["r2"].median()
     return set(medians.index[medians < medians.median() - APART].astype(str)) if len(medians) > 2 else set()
 
 
 def gaps(table: pd.DataFrame, method: str, sources: set[str], targets: set[str]) -> Array:
-    """S5 - S2 of every transfer from some sensors to some others."""
+    """S5 - S2 of every transfer from some sensors to others."""
     rows = table[(table["method"] == method) & table["sensor"].isin(sources)]
     home = rows[rows["scenario"] == "S2"].set_index(["sensor", *JUDGED])["r2"]
     away = rows[(rows["scenario"] == "S5") & rows["target_sensor"].isin(targets)]
@@ -59,7 +59,7 @@ def gaps(table: pd.DataFrame, method: str, sources: set[str], targets: set[str])
 
 
 def best_pair(table: pd.DataFrame, method: str) -> tuple[str, str] | None:
-    """The two sensors that serve each other best."""
+    """The two sensors whose models are best on each other."""
     moved = table[(table["method"] == method) & (table["scenario"] == "S5")]
     medians = moved.groupby(["sensor", "target_sensor"])["r2"].median()
     both = {
@@ -70,8 +70,14 @@ def best_pair(table: pd.DataFrame, method: str) -> tuple[str, str] | None:
     return max(both, key=lambda pair: both[pair]) if both else None
 
 
+def between_sensors(table: pd.DataFrame) -> pd.DataFrame:
+    """Median S5 from each sensor (row) to each other (column)."""
+    moved = table[table["scenario"] == "S5"]
+    return moved.pivot_table(index="sensor", columns="target_sensor", values="r2", aggfunc="median")
+
+
 def scenarios(table: pd.DataFrame, method: str, source: str, target: str) -> pd.DataFrame:
-    """Median S1-S5 of a pair for each kind; S1 and S2 are the source's own."""
+    """Median S1-S5 of a pair for each kind; S1 and S2 are on the source itself."""
     rows = table[(table["method"] == method) & (table["sensor"] == source) & (table["kind"] != "train")]
     rows = rows[rows["target_sensor"].isin([source, target])]
     wide = rows.pivot_table(index="kind", columns="scenario", values="r2", aggfunc="median")
@@ -79,7 +85,7 @@ def scenarios(table: pd.DataFrame, method: str, source: str, target: str) -> pd.
 
 
 def longest(members: Iterable[Member], sensor: str) -> Member:
-    """The sensor's recording with the most windows, of some."""
+    """The recording of a sensor with the most windows."""
     return max((one for one in members if one.place.sensor == sensor), key=lambda one: len(one.train))
 
 
@@ -91,7 +97,7 @@ def sensors_compared(table: pd.DataFrame, method: str, first: str, second: str) 
 
 
 def losses(found: Experiment, method: str) -> pd.DataFrame:
-    """R² lost against the full model: one row a fit, one column a number of support vectors."""
+    """R² lost to the full model: one row a fit, one column a number of support vectors."""
     fits = [found.fit(method, member)["details"]["sizes"] for member in found.fits(method)]
     return pd.DataFrame([{point["size"]: point["loss"] for point in points} for points in fits])
 
