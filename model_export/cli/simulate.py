@@ -24,8 +24,8 @@ FOR_EVER = float("inf")
 ALL_SENSORS, SWAPPED_SENSORS = ",".join(SENSORS), ",".join(SWAPPED)
 
 Directory = Annotated[Path | None, typer.Argument(help="Where the recordings go; not with --live.")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same packages and the same air.")]
-Share = Annotated[float, typer.Option(min=0.0, max=0.5, help="Share of bad readings of the reference.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same packages and air.")]
+Share = Annotated[float, typer.Option(min=0.0, max=0.5, help="Share of outliers in the reference.")]
 Swapped = Annotated[str, typer.Option(metavar="ID,…|none", help="Packages whose CO and NOx are swapped.")]
 Sensors = Annotated[str, typer.Option(metavar="ID,…", help="Packages to record.")]
 Datasets = Annotated[
@@ -34,9 +34,9 @@ Datasets = Annotated[
 Live = Annotated[bool, typer.Option("--live", help="Publish a van over MQTT instead.")]
 Broker = Annotated[str, typer.Option(metavar="HOST:PORT", help="Live: where to publish.")]
 SpeedUp = Annotated[float, typer.Option(min=0.001, max=1e6, help="Live: how fast event time runs.")]
-Seconds = Annotated[float, typer.Option(min=0.0, help="Live: stop after so long; inf: on Ctrl-C.")]
+Seconds = Annotated[float, typer.Option(min=0.0, help="Live: stop after this time; inf: on Ctrl-C.")]
 Topics = Annotated[Layout, typer.Option(help="Live: one message a package, or one a channel.")]
-Inflight = Annotated[int, typer.Option(min=1, help="Live: at most so many messages unacknowledged.")]
+Inflight = Annotated[int, typer.Option(min=1, help="Live: the most messages without acknowledgement.")]
 Truth = Annotated[Path | None, typer.Option(help="Live: write the true CO of every minute here (CSV).")]
 
 
@@ -64,9 +64,10 @@ def command(
     model-export simulate colocation --swapped none --datasets T-W,C-S
     model-export simulate --live --broker 127.0.0.1:1883 --speed-up 900 --seconds 5
     """
-    from model_export.simulator.live import COMBINED, PER_CHANNEL  # noqa: PLC0415 - scipy and pandas: --help need not wait
-    from model_export.simulator.network import simulate  # noqa: PLC0415 - as above
-    from model_export.simulator.ride import Ride  # noqa: PLC0415 - as above
+    # Imported here, as scipy and pandas would slow down --help.
+    from model_export.simulator.live import COMBINED, PER_CHANNEL  # noqa: PLC0415
+    from model_export.simulator.network import simulate  # noqa: PLC0415
+    from model_export.simulator.ride import Ride  # noqa: PLC0415
 
     if live == (directory is not None):
         raise typer.BadParameter("expected either a directory or --live")
@@ -93,7 +94,7 @@ def command(
 
 
 def _refuse_idle(context: typer.Context, options: tuple[str, ...], how: str) -> None:
-    """An option that would do nothing was meant to do something."""
+    """Refuse an option that would have no effect."""
     for name in options:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
@@ -102,10 +103,10 @@ def _refuse_idle(context: typer.Context, options: tuple[str, ...], how: str) -> 
 
 
 def _save(network: "Network", directory: Path) -> None:
-    from rich.console import Console  # noqa: PLC0415 - as above
-    from rich.progress import track  # noqa: PLC0415 - as above
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import track  # noqa: PLC0415
 
-    from model_export.simulator.network_csv import write_network  # noqa: PLC0415 - as above
+    from model_export.simulator.network_csv import write_network  # noqa: PLC0415
 
     files = len(network.recordings) + len(network.colocations) + 1
     paths = track(
@@ -121,7 +122,7 @@ def _save(network: "Network", directory: Path) -> None:
 
 
 def _ride(way: "Ride") -> None:
-    from model_export.simulator.ride import ride  # noqa: PLC0415 - as above
+    from model_export.simulator.ride import ride  # noqa: PLC0415
 
     with _until_signalled() as stop:
         done = ride(way, stop)
@@ -136,7 +137,7 @@ def _tell(data: dict[str, object]) -> None:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """The names in A,B,…; of the word none, nothing."""
+    """The names in A,B,…; none for the word none."""
     return () if text == "none" else tuple(name.strip() for name in text.split(",") if name.strip())
 
 
@@ -149,7 +150,7 @@ def _address(broker: str) -> tuple[str, int]:
 
 @contextmanager
 def _until_signalled() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set; what they did before is put back afterwards."""
+    """An event that SIGINT and SIGTERM set; their handlers are restored afterwards."""
     stop = threading.Event()
     before = {
         number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)

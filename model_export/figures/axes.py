@@ -1,4 +1,4 @@
-"""The palette and the axes of every plot: readable on a phone, in colours that everybody can tell apart."""
+"""The palette and the axes of every plot: readable on a phone and by colour-blind people."""
 
 from io import BytesIO
 from typing import Any
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from edge_agent.core.kernel import Array
 from edge_agent.core.windows import WINDOW_MS
 
-# Okabe and Ito's palette, chosen to be told apart with any kind of colour vision.
+# The palette of Okabe and Ito, whose colours are distinct with any kind of colour vision.
 BLUE, ORANGE, VERMILLION, GREEN, INK = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#222222"
 GREY, PALE, SAND, SKY = "#8a8a8a", "#f0f0f0", "#fbeecb", "#56B4E9"
-WIDTH = 4.8  # inches: at a phone's 360 px the smallest text is still 9 px high
+WIDTH = 4.8  # inches; on a phone of 360 px the smallest text is 9 px high
 STYLE: dict[Any, Any] = {
     "font.size": 9,
     "figure.titlesize": 9.5,
@@ -43,27 +43,27 @@ def png(figure: Figure, dpi: int = 200) -> bytes:
 
 
 def single(height: float, title: str) -> tuple[Figure, Axes]:
-    """A figure of one panel, a phone wide."""
+    """A figure with one panel."""
     figure = blank(height, title)
     return figure, figure.subplots()
 
 
 def blank(height: float, title: str) -> Figure:
-    """A figure without panels yet."""
+    """A figure without panels."""
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     figure.suptitle(title, x=0.02, horizontalalignment="left")
     return figure
 
 
 def date_axis(axes: Axes) -> None:
-    """Few dates, each as short as its neighbours allow."""
+    """Few dates, in short form."""
     locator: Any = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
 def legend_below(figure: Figure, *panels: Axes) -> None:
-    """One line of legend under everything; what several panels show is named once."""
+    """One legend under all panels; an entry of several panels appears once."""
     named: dict[str, Any] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -73,14 +73,14 @@ def legend_below(figure: Figure, *panels: Axes) -> None:
 
 
 def times_of(at_ms: NDArray[np.int64]) -> NDArray[np.datetime64]:
-    """Event time as matplotlib takes it."""
+    """Event time in matplotlib's form."""
     return at_ms.astype("datetime64[ms]")
 
 
 def with_gaps(
     start_ms: NDArray[np.int64], reference: Array, estimate: Array
 ) -> tuple[NDArray[np.datetime64], Array, Array]:
-    """NaN after each window that has no successor, so that a line does not cross an outage."""
+    """The series with a NaN before each gap, so that no line crosses an outage."""
     after = np.flatnonzero(np.diff(start_ms) > 4 * WINDOW_MS) + 1
     times = np.insert(start_ms, after, start_ms[after - 1] + WINDOW_MS)
     return times_of(times), np.insert(reference, after, np.nan), np.insert(estimate, after, np.nan)

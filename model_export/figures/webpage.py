@@ -1,4 +1,4 @@
-"""Self-contained web pages: pictures inside, readable on a phone, light or dark."""
+"""Web pages with embedded pictures, readable on a phone, light or dark."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from model_export.figures.axes import png
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, and what it shows in words; its name is for those who keep it apart from the page."""
+    """A figure with its caption; the name is for a file beside the page."""
 
     figure: Figure
     caption: str
@@ -27,7 +27,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, what to look for, pictures and tables; each table has its header first."""
+    """A heading, a text, pictures and tables; the first row of a table is its header."""
 
     title: str
     text: str = ""

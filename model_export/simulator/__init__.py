@@ -1,1 +1,1 @@
-"""Weather, air, sensors and vans that do not exist. Imports the agent's core."""
+"""Simulated weather, air, sensors and vans. Imports the agent's core and files."""

@@ -1,13 +1,13 @@
 """The air at the van's inlet, one value a minute: CO and NOx over a city, under the weather.
 
-The gases come from a box over the city. What is emitted mixes up to a height and is blown away by the wind:
+The gases come from a box model of the city. Emissions mix up to a height, and the wind removes them:
 
     dC/dt = emission/height - removal·wind·C        (C above the background)
 
-Traffic of the morning and of the evening meets a low lid and gives the day's two peaks, at 8 and 21 o'clock;
-the afternoon, just as busy, is clean. Agra has the same two peaks, and 0.77 ± 0.47 ppm in winter, at a
-semi-urban site (March 2015 to February 2016). The emissions of our sites are ours, chosen to give such
-figures and more where there is more traffic.
+The mixing height is low in the morning and in the evening, so traffic gives two peaks, at 8 and 21 o'clock.
+The afternoon has as much traffic and clean air. Agra has the same two peaks, and 0.77 ± 0.47 ppm in winter,
+at a semi-urban site (March 2015 to February 2016). The emissions of the sites are our choice; they give such
+figures, and higher ones where there is more traffic.
 """
 
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ from model_export.simulator.rng import Stream, wander
 from model_export.simulator.weather import DAY_MS, IST_MS, Times, Weather, daily, draw_weather
 
 REMOVAL_PER_MINUTE = 0.8 / 60  # a few km of city at 1 to 2 m/s: an hour or so
-BACKGROUND_CO = 0.18  # ppm; the Ganges plain's own, about twice that of clean air
+BACKGROUND_CO = 0.18  # ppm in the Ganges plain, about twice that of clean air
 BACKGROUND_NOX = 0.004
 NOX_OF_TRAFFIC = 0.045  # ppm of NOx for each ppm of CO from petrol traffic
-PLUME_MINUTES = 3.5  # how long a passing exhaust or a lit fire is smelt
+PLUME_MINUTES = 3.5  # duration of the plume of a passing exhaust or a fire
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What makes one site's air its own: emissions in ppm/h into a box of height 1, plumes, warmth in °C."""
+    """The constants of one site: emissions in ppm/h into a box of height 1, plumes, warmth in °C."""
 
     traffic: float
     fires: float
@@ -54,7 +54,7 @@ _LORRIES = daily(
     (0.95, 0.85, 0.75, 0.70, 0.70, 0.70, 0.50, 0.45, 0.50, 0.50, 0.50, 0.50),
     (0.50, 0.50, 0.50, 0.50, 0.50, 0.50, 0.50, 0.50, 0.55, 0.75, 1.00, 1.05),
 )
-# Stoves and heaps of leaves, in the cool of the morning and the evening.
+# Stoves and burning leaves, in the cool morning and evening.
 _FIRES = daily(
     (0.10, 0.05, 0.05, 0.05, 0.10, 0.30, 0.70, 1.00, 0.80, 0.40, 0.10, 0.00),
     (0.00, 0.00, 0.00, 0.00, 0.05, 0.25, 0.75, 1.00, 0.90, 0.65, 0.35, 0.20),
@@ -63,7 +63,7 @@ _FIRES = daily(
 
 @dataclass(frozen=True, slots=True)
 class Air:
-    """What the van breathes, all (n,): gases in ppm, temperature in °C, sun from 0 to 1."""
+    """The air at the inlet, all (n,): gases in ppm, temperature in °C, sun from 0 to 1."""
 
     at_ms: Times
     temperature: Array
@@ -72,30 +72,30 @@ class Air:
     nox: Array
 
 
-def draw_air(chance: Stream, site: Site, start_ms: int, minutes: int, liveliness: float = 1.0) -> Air:
-    """So many minutes of air at a site; `liveliness` scales how far it leaves what is usual."""
-    weather = draw_weather(chance, start_ms, minutes, liveliness)
+def draw_air(rng: Stream, site: Site, start_ms: int, minutes: int, liveliness: float = 1.0) -> Air:
+    """Some minutes of air at a site; `liveliness` scales the random variation."""
+    weather = draw_weather(rng, start_ms, minutes, liveliness)
     temperature = weather.temperature + site.warmth
-    busy = _TRAFFIC(weather.hour) * _days_off(weather.at_ms) * _swing(chance, minutes, 0.15 * liveliness, 90)
+    busy = _TRAFFIC(weather.hour) * _days_off(weather.at_ms) * _swing(rng, minutes, 0.15 * liveliness, 90)
     cold = np.clip((24.0 - temperature) / 10.0, 0.0, 1.5)
-    fires = cold * _FIRES(weather.hour) * _swing(chance, minutes, 0.4 * liveliness, 500)
-    lorries = _LORRIES(weather.hour) * _swing(chance, minutes, 0.45 * liveliness, 240)
+    fires = cold * _FIRES(weather.hour) * _swing(rng, minutes, 0.4 * liveliness, 500)
+    lorries = _LORRIES(weather.hour) * _swing(rng, minutes, 0.45 * liveliness, 240)
     co = _box(site.traffic * busy + site.fires * fires, weather)
     nox = _box(NOX_OF_TRAFFIC * site.traffic * busy + site.diesel * lorries, weather)
-    co = (co + BACKGROUND_CO) * _swing(chance, minutes, 0.12 * liveliness, 5)
-    nox = (nox + BACKGROUND_NOX) * _swing(chance, minutes, 0.15 * liveliness, 5)
+    co = (co + BACKGROUND_CO) * _swing(rng, minutes, 0.12 * liveliness, 5)
+    nox = (nox + BACKGROUND_NOX) * _swing(rng, minutes, 0.15 * liveliness, 5)
     crowd = site.plumes_a_day * busy / np.mean(_TRAFFIC(np.arange(24)))
     return Air(
         at_ms=weather.at_ms,
         temperature=temperature,
         sun=weather.sun,
-        co=co + _plumes(chance, crowd, 0.8 * liveliness),
-        nox=nox + _plumes(chance, crowd, 0.06 * liveliness),
+        co=co + _plumes(rng, crowd, 0.8 * liveliness),
+        nox=nox + _plumes(rng, crowd, 0.06 * liveliness),
     )
 
 
 def _box(emission: Array, weather: Weather) -> Array:
-    """The box's concentration (n,), stepped a minute at a time from its balance at the first."""
+    """The concentration in the box (n,), in steps of a minute from equilibrium at the first."""
     sources = (emission / 60.0 / weather.height).tolist()
     removals = (REMOVAL_PER_MINUTE * weather.wind).tolist()
     level = sources[0] / removals[0]
@@ -106,9 +106,9 @@ def _box(emission: Array, weather: Weather) -> Array:
     return np.array(levels)
 
 
-def _swing(chance: Stream, minutes: int, sigma: float, memory_minutes: float) -> Array:
-    """A factor that wanders about 1, log-normal."""
-    return np.exp(sigma * wander(chance, minutes, memory_minutes) - sigma * sigma / 2.0)
+def _swing(rng: Stream, minutes: int, sigma: float, memory_minutes: float) -> Array:
+    """A log-normal factor that varies around 1."""
+    return np.exp(sigma * wander(rng, minutes, memory_minutes) - sigma * sigma / 2.0)
 
 
 def _days_off(at_ms: Times) -> Array:
@@ -116,8 +116,8 @@ def _days_off(at_ms: Times) -> Array:
     return np.where((at_ms + IST_MS) // DAY_MS % 7 == 3, 0.8, 1.0)
 
 
-def _plumes(chance: Stream, crowd_a_day: Array, median: float) -> Array:
-    """Short spikes: chance arrivals of log-normal height, each fading within minutes."""
-    arrivals = chance.poisson(crowd_a_day / 1_440)
-    heights = median * np.exp(0.7 * chance.standard_normal(len(arrivals)))
+def _plumes(rng: Stream, crowd_a_day: Array, median: float) -> Array:
+    """Short spikes: random arrivals of log-normal height that fade within minutes."""
+    arrivals = rng.poisson(crowd_a_day / 1_440)
+    heights = median * np.exp(0.7 * rng.standard_normal(len(arrivals)))
     return np.asarray(lfilter([1.0], [1.0, -np.exp(-1.0 / PLUME_MINUTES)], arrivals * heights))

@@ -1,4 +1,4 @@
-"""The paper's deployment: one van, six packages, four sites, two seasons, and how much came home."""
+"""The paper's deployment: one van, six packages, four sites, two seasons, and the windows recorded."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 from edge_agent.core.errors import BadSettings
 
 SENSORS = ("1FEA", "5092", "5A2D", "5CB6", "B5FF", "D3EB")
-OUTLIERS = 0.01  # ours: the share of the reference's readings that are plainly wrong
-SERVICED = "T-W"  # ours too: the analyser came to the longest deployment straight from the laboratory
-SWAPPED = (
-    "5092",
-    "D3EB",
-)  # their CO columns carry the NOx electrodes (the paper's "case of swapped sensors")
+OUTLIERS = 0.01  # share of outliers in the reference; our choice
+SERVICED = "T-W"  # the analyser was serviced before the longest deployment; our choice
+# Their CO columns carry the NOx electrodes (the paper's "case of swapped sensors").
+SWAPPED = ("5092", "D3EB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +34,8 @@ def known(option: str, names: Iterable[str], all_names: Iterable[str]) -> tuple[
     ('5A2D',)
     """
     possible, given = tuple(all_names), tuple(names)
-    if strangers := [name for name in given if name not in possible]:
-        raise BadSettings(f"{option}: expected some of {', '.join(possible)}, got {', '.join(strangers)}")
+    if unknown := [name for name in given if name not in possible]:
+        raise BadSettings(f"{option}: expected some of {', '.join(possible)}, got {', '.join(unknown)}")
     return given
 
 
@@ -48,8 +46,8 @@ def _deployment(dataset: str, year: int, month: int, day: int, *windows: int) ->
 
 _TABLE_1 = ("5A2D", "5CB6", "1FEA", "5092", "B5FF", "D3EB")  # the order of its columns
 
-# The counts are the paper's; the days are ours, since it gives only the seasons: one van cannot be at two
-# sites at once, and 25 days of T-W leave little choice.
+# The counts are the paper's. It gives only the seasons, so the days are our choice: one van cannot be at two
+# sites at once, and T-W takes 25 days.
 DEPLOYMENTS = (
     _deployment("G-W", 2023, 10, 5, 629, 973, 972, 973, 973, 973),
     _deployment("T-W", 2023, 10, 19, 2430, 2431, 519, 2431, 2431, 2431),

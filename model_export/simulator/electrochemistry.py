@@ -1,13 +1,13 @@
-"""A four-electrode gas cell as its datasheet describes it: two currents that depend on gas and temperature.
+"""A four-electrode gas cell as in its datasheet: two currents that depend on gas and temperature.
 
-The working electrode meets the gas, the auxiliary does not; both have a zero current that grows with heat:
+The gas reaches only the working electrode. Both electrodes have a zero current that grows with heat:
 
     working   = S(T)·gas + Z(T)
     auxiliary = Z(T) / A(T)
 
-A is the ratio of the electrodes' effective areas: not 1, and not constant, since the pores of the membrane
-widen with heat (the paper's method section, after the maker's application note). Currents are in nA, gas in
-ppm, T in °C.
+A is the ratio of the electrodes' effective areas. It is not 1 and not constant, since the pores of the
+membrane widen with heat (the paper's method section, after the maker's application note). Currents are in
+nA, gas in ppm, T in °C.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ COLD, ROOM, HOT = -20.0, 20.0, 50.0  # where datasheets give figures
 
 @dataclass(frozen=True, slots=True)
 class Datasheet:
-    """The ranges within which a maker lets units differ."""
+    """The ranges of a unit's constants."""
 
     sensitivity: Range  # nA/ppm at 20 °C
     sensitivity_cold: Range  # at -20 °C, as a fraction of that at 20 °C
@@ -52,8 +52,8 @@ CO_B4 = Datasheet(
     zero_drift=(-0.1, 0.1),
 )
 
-# A cell for NO, in magnitudes of its kind and not a datasheet's: it is driven with a bias, so its zero
-# current is positive and grows with heat, it is noisier, and it sees a gas at a tenth of CO's level.
+# A cell for NO, with typical magnitudes and no particular datasheet. It has a bias, so its zero current is
+# positive and grows with heat. It is noisier, and its gas has a tenth of CO's concentration.
 NO_CELL = Datasheet(
     sensitivity=(500.0, 850.0),
     sensitivity_cold=(0.70, 0.90),
@@ -68,13 +68,13 @@ NO_CELL = Datasheet(
 )
 
 AREA_RATIO = (0.75, 1.25)
-# Of the ratio, per °C. Chosen, not measured: so wide that a straight line through temperature will not do.
+# Of the ratio, per °C. Chosen, not measured: so large that no straight line over temperature fits.
 AREA_WIDENING = (0.02, 0.045)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One unit: a point within its datasheet, and areas of its own."""
+    """One unit: a point within its datasheet, and its areas."""
 
     sensitivity: float
     sensitivity_cold: float
@@ -107,29 +107,29 @@ class Cell:
         return self.area_ratio * np.exp(self.area_widening * (temperature - ROOM))
 
 
-def draw_cell(chance: Stream, datasheet: Datasheet) -> Cell:
-    """A unit from anywhere within its datasheet."""
+def draw_cell(rng: Stream, datasheet: Datasheet) -> Cell:
+    """A random unit within a datasheet."""
     return Cell(
-        sensitivity=chance.uniform(*datasheet.sensitivity),
-        sensitivity_cold=chance.uniform(*datasheet.sensitivity_cold),
-        sensitivity_hot=chance.uniform(*datasheet.sensitivity_hot),
-        zero=chance.uniform(*datasheet.zero),
-        zero_cold=chance.uniform(*datasheet.zero_cold),
-        zero_hot=chance.uniform(*datasheet.zero_hot),
+        sensitivity=rng.uniform(*datasheet.sensitivity),
+        sensitivity_cold=rng.uniform(*datasheet.sensitivity_cold),
+        sensitivity_hot=rng.uniform(*datasheet.sensitivity_hot),
+        zero=rng.uniform(*datasheet.zero),
+        zero_cold=rng.uniform(*datasheet.zero_cold),
+        zero_hot=rng.uniform(*datasheet.zero_hot),
         noise=datasheet.noise,
-        t90_s=chance.uniform(*datasheet.t90_s),
-        sensitivity_drift=chance.uniform(*datasheet.sensitivity_drift),
-        zero_drift=chance.uniform(*datasheet.zero_drift),
-        area_ratio=chance.uniform(*AREA_RATIO),
-        area_widening=chance.uniform(*AREA_WIDENING),
+        t90_s=rng.uniform(*datasheet.t90_s),
+        sensitivity_drift=rng.uniform(*datasheet.sensitivity_drift),
+        zero_drift=rng.uniform(*datasheet.zero_drift),
+        area_ratio=rng.uniform(*AREA_RATIO),
+        area_widening=rng.uniform(*AREA_WIDENING),
     )
 
 
 def rise(temperature: Array, cold: float, hot: float) -> Array:
     """The change from 20 °C as an exponential in temperature, through `cold` at -20 °C and `hot` at 50 °C.
 
-    h·(exp(k(T - 20)) - 1)/k is monotone through any three such points: k > 0 for a zero current, which runs
-    away with heat; k < 0 for a sensitivity, which levels off when diffusion is the limit.
+    h·(exp(k(T - 20)) - 1)/k is monotone through any three such points. k > 0 for a zero current, which grows
+    faster with heat; k < 0 for a sensitivity, which levels off where diffusion is the limit.
 
     >>> rise(np.array([-20.0, 20.0, 50.0]), 25.0, -325.0).round(9).tolist()
     [25.0, -0.0, -325.0]

@@ -1,4 +1,4 @@
-"""A simulated van over MQTT: every minute when it is due, never faster than the broker takes it."""
+"""A simulated van over MQTT: every minute when it is due, and no faster than the broker accepts."""
 
 import json
 import threading
@@ -15,20 +15,20 @@ from model_export.simulator.van import Minute
 
 COMBINED = "sensors/{sensor}"
 PER_CHANNEL = "sensors/{sensor}/{channel}"
-LOOK_UP_S = 0.1  # how often a van that waits for its broker asks whether to stop
+LOOK_UP_S = 0.1  # how often a van that waits for its broker checks whether to stop
 LAST_ANSWERS_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """How many messages went out, and how many the broker answered for."""
+    """How many messages were sent, and how many the broker acknowledged."""
 
     sent: int
     acknowledged: int
 
 
 class Publisher:
-    """Publishes with QoS 1; at most `max_inflight` messages wait for the broker's acknowledgement."""
+    """Publishes with QoS 1; at most `max_inflight` messages are unacknowledged."""
 
     def __init__(self, host: str, port: int, max_inflight: int) -> None:
         self._sent = self._acknowledged = 0
@@ -56,7 +56,7 @@ class Publisher:
         self._room.release()
 
     def publish(self, topic: str, payload: bytes, stopped: Callable[[], bool]) -> bool:
-        """Send one message as soon as there is room; False if stopped meanwhile."""
+        """Send one message when fewer than `max_inflight` are unacknowledged; False if stopped before."""
         while not self._room.acquire(timeout=LOOK_UP_S):
             if self._refusal:
                 raise RespireError(
@@ -69,9 +69,10 @@ class Publisher:
         return True
 
     def close(self) -> Sent:
-        """Wait for the last acknowledgements, but not for ever: the broker may be gone."""
+        """Wait for the last acknowledgements, for a limited time: the broker may be gone."""
         patience_s = 0.0 if self._refusal else LAST_ANSWERS_S
-        for _ in range(self._max_inflight):  # with all the room taken back, nothing is in flight
+        # When every permit is taken back, no message is unacknowledged.
+        for _ in range(self._max_inflight):
             if not self._room.acquire(timeout=patience_s):
                 break
         self._client.disconnect()
@@ -82,7 +83,7 @@ class Publisher:
 def publish(
     minutes: Iterable[Minute], publisher: Publisher, template: str, stopped: Callable[[], bool]
 ) -> Iterator[Minute]:
-    """Publish the minutes, giving each back when all its messages are with the client, until stopped."""
+    """Publish the minutes until stopped; yield each when all its messages are sent."""
     for minute in minutes:
         if not all(publisher.publish(*message, stopped) for message in messages(minute, template)):
             return
@@ -90,7 +91,7 @@ def publish(
 
 
 def messages(minute: Minute, template: str) -> Iterator[tuple[str, bytes]]:
-    """What the packages send at one minute, one message each or one for each channel.
+    """The topics and payloads of one minute, one a package or one a channel.
 
     >>> minute = Minute(1706782500000, 0.8, {"5A2D": {"op1": 231.4, "op2": 206.1, "temperature": 24.3}})
     >>> for topic, payload in messages(minute, COMBINED):

@@ -1,7 +1,7 @@
-"""The paper's co-location, simulated whole and in memory: true air, packages with their faults, a reference.
+"""The paper's co-location, simulated in memory: true air, packages with their faults, a reference.
 
-A recording has one row a minute, UTC. The reference stands on the rows at 00, 15, 30 and 45 past the hour and
-is the mean over the 15 minutes that *begin* there, so it falls in its own window [start, end).
+A recording has one row a minute, UTC. The reference is in the rows at 00, 15, 30 and 45 past the hour. It is
+the mean over the 15 minutes that *begin* there, so its stamp is in its own window [start, end).
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -32,7 +32,7 @@ NEW_MS = DEPLOYMENTS[0].start_ms  # when the packages were new
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One sensor in one dataset, one row a minute, all (n,); NaN where something is missing."""
+    """One sensor in one dataset, one row a minute, all (n,); NaN where a value is missing."""
 
     sensor: str
     dataset: str
@@ -50,7 +50,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Colocation:
-    """One deployment: the true air, the analyser as it was, and its readings, one a window (n/15,)."""
+    """One deployment: the true air, the analyser, and its readings, one a window (n/15,)."""
 
     deployment: Deployment
     air: Air
@@ -61,7 +61,7 @@ class Colocation:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """All that was simulated; `packages` and `colocations` are the truth behind `recordings`."""
+    """A simulated network; `packages` and `colocations` are the truth behind `recordings`."""
 
     seed: int
     swapped: frozenset[str]
@@ -77,7 +77,7 @@ def simulate(
     sensors: Iterable[str] = SENSORS,
     datasets: Iterable[str] | None = None,
 ) -> Network:
-    """The network that belongs to a seed; fewer sensors or datasets are the same bits, only fewer."""
+    """The network of a seed; a recording does not depend on which others are simulated."""
     if not 0.0 <= outliers < 1.0:
         raise BadSettings(f"outliers: expected a share from 0 to below 1, got {outliers}")
     packages = {sensor: draw_package(seed, sensor) for sensor in known("sensors", sensors, SENSORS)}
@@ -94,27 +94,27 @@ def simulate(
 
 
 def colocate(seed: int, deployment: Deployment, outliers: float) -> Colocation:
-    """The air, and what the analyser made of it: true where it was serviced, shifted by every other move."""
-    chance = stream(seed, "reference", deployment.dataset)
-    present = reference_present(chance, max(deployment.windows.values()))
+    """The air and the analyser's readings; its zero and gain are true in the serviced deployment only."""
+    rng = stream(seed, "reference", deployment.dataset)
+    present = reference_present(rng, max(deployment.windows.values()))
     air = draw_air(
         stream(seed, "air", deployment.dataset),
         SITES[deployment.site],
         deployment.start_ms,
         len(present) * WINDOW_MINUTES,
     )
-    analyser = Analyser() if deployment.dataset == SERVICED else draw_analyser(chance)
-    measured = np.where(present, measure(chance, analyser, air.co), np.nan)
+    analyser = Analyser() if deployment.dataset == SERVICED else draw_analyser(rng)
+    measured = np.where(present, measure(rng, analyser, air.co), np.nan)
     reference, spoilt = spoil(stream(seed, "outliers", deployment.dataset), measured, outliers)
     return Colocation(deployment, air, analyser, reference, spoilt)
 
 
 def _record(seed: int, package: Package, colocation: Colocation, swapped: bool) -> Recording:
-    """What a package leaves behind; the swap changes which pair is read and nothing else."""
-    chance = stream(seed, "recording", package.sensor, colocation.deployment.dataset)
+    """The recording of a package; a swap changes only which pair is read."""
+    rng = stream(seed, "recording", package.sensor, colocation.deployment.dataset)
     kept = colocation.deployment.windows[package.sensor]
-    electrodes, temperature = minutes_present(chance, ~np.isnan(colocation.reference), kept)
-    signals = sense(chance, package, colocation.air, new_ms=NEW_MS, swapped=swapped)
+    electrodes, temperature = minutes_present(rng, ~np.isnan(colocation.reference), kept)
+    signals = sense(rng, package, colocation.air, new_ms=NEW_MS, swapped=swapped)
     reference = np.full(electrodes.shape, np.nan)
     reference[:, 0] = colocation.reference
     return Recording(

@@ -1,8 +1,8 @@
-"""The same six packages on the road: a van without a reference, minute by minute, for ever.
+"""The six packages on a van without a reference, minute by minute, without end.
 
-Its packages are those that a co-location of the same seed calibrated. It lives through the days of T-W again,
-a little milder and with other traffic and other smoke: a calibration learnt in T-W and B-W is asked
-nothing that it has not seen, and nothing that it was told the answer to.
+The packages are those of a co-location with the same seed. The weather is that of T-W, a little milder; the
+gases are new. So the inputs are inside the range of a model fitted to T-W and B-W, and the true CO is not in
+its data.
 """
 
 from collections.abc import Collection, Iterator
@@ -16,16 +16,16 @@ from model_export.simulator.package import draw_package, sense
 from model_export.simulator.rng import Stream, stream
 from model_export.simulator.weather import DAY_MS, MINUTE_MS
 
-SETTLED_DAYS = 3  # into T-W
-STRETCH_DAYS = 14  # and out of its first four fifths, which trainers learn from
-MILDNESS = 0.85  # of T-W's departures from its mean temperature
+SETTLED_DAYS = 3  # after the start of T-W
+STRETCH_DAYS = 14  # within the first four fifths of T-W, the train part
+MILDNESS = 0.85  # factor on T-W's deviations from its mean temperature
 LIVELINESS = 0.3
 CHANNELS = ("op1", "op2", "temperature")
 DIGITS = 3
 
 
 class Minute(NamedTuple):
-    """One minute of the van: the true CO in ppm and what every package says of it."""
+    """One minute of the van: the true CO in ppm, and the readings of every package."""
 
     at_ms: int
     co: float
@@ -33,9 +33,9 @@ class Minute(NamedTuple):
 
 
 def drive(seed: int, start_ms: int, swapped: Collection[str] = SWAPPED) -> Iterator[Minute]:
-    """Minutes from `start_ms` on; the hours of the day are true, the days are those of T-W.
+    """Minutes from `start_ms` on, with the weather of T-W at the same time of day.
 
-    Every 14 days the van sets out again into the same days, with gases of their own.
+    Every 14 days the same weather starts again, with new gases.
     """
     known("swapped", swapped, SENSORS)
     start_ms -= start_ms % MINUTE_MS
@@ -51,23 +51,23 @@ def drive(seed: int, start_ms: int, swapped: Collection[str] = SWAPPED) -> Itera
             yield Minute(first_ms + place * MINUTE_MS, co, readings)
 
 
-def _air(chance: Stream, seed: int, of_day_ms: int) -> Air:
-    """Two weeks of T-W's warmth and sun from a time of day on, under gases of their own."""
+def _air(rng: Stream, seed: int, of_day_ms: int) -> Air:
+    """Two weeks of T-W's temperature and sun from a time of day on, with new gases."""
     (deployment,) = (place for place in DEPLOYMENTS if place.dataset == SERVICED)
     first_ms = deployment.start_ms - deployment.start_ms % DAY_MS + SETTLED_DAYS * DAY_MS + of_day_ms
     minutes = STRETCH_DAYS * DAY_MS // MINUTE_MS
     past = colocate(seed, deployment, outliers=0.0).air
     again = slice((first_ms - deployment.start_ms) // MINUTE_MS, None)
     warmth, sun = past.temperature[again][:minutes], past.sun[again][:minutes]
-    gases = draw_air(chance, SITES[deployment.site], first_ms, minutes, LIVELINESS)
+    gases = draw_air(rng, SITES[deployment.site], first_ms, minutes, LIVELINESS)
     mild = past.temperature.mean() + MILDNESS * (warmth - past.temperature.mean())
     return Air(gases.at_ms, mild, sun, gases.co, gases.nox)
 
 
 def _columns(seed: int, number: int, sensor: str, air: Air, swapped: bool) -> Iterator[tuple[float, ...]]:
     """(op1, op2, temperature) of one package, minute by minute."""
-    chance = stream(seed, "van", str(number), sensor)
+    rng = stream(seed, "van", str(number), sensor)
     signals = sense(
-        chance, draw_package(seed, sensor), air, new_ms=NEW_MS, swapped=swapped, liveliness=LIVELINESS
+        rng, draw_package(seed, sensor), air, new_ms=NEW_MS, swapped=swapped, liveliness=LIVELINESS
     )
     return zip(*(getattr(signals, channel).round(DIGITS).tolist() for channel in CHANNELS), strict=True)
