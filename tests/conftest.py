@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +17,10 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, max_exa
 settings.load_profile("repeatable")
 
 
-def make_model(sensor: str = "5A2D", support: int = 32, seed: int = 0, **changes: object) -> Model:
+def make_model(sensor: str = "5A2D", support: int = 32, seed: int = 0, **changes: Any) -> Model:
     """A model with every field filled in, as an exporter would; `changes` replace fields."""
     rng = np.random.default_rng(seed)
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "sensor": sensor,
         "gas": "CO",
         "unit": "ppm",
@@ -44,13 +45,13 @@ def make_model(sensor: str = "5A2D", support: int = 32, seed: int = 0, **changes
             "exporter": "respire-edge 0.1.0",
         },
     }
-    return Model(**{**fields, **changes})  # type: ignore[arg-type]
+    return Model(**{**fields, **changes})
 
 
-def make_warming_model(sensor: str = "5A2D", seed: int = 0, **changes: object) -> Model:
+def make_warming_model(sensor: str = "5A2D", seed: int = 0, **changes: Any) -> Model:
     """The same with two channels that are not measured."""
     rng, sound = np.random.default_rng(seed), make_model(sensor, seed=seed)
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "channels": (*sound.channels, "warming_1h", "warming_4h"),
         "warming": {"warming_1h": 3_600_000, "warming_4h": 14_400_000},
         "channel_scales": (*sound.channel_scales, Scale(0.1, 0.8), Scale(0.2, 2.1)),

@@ -39,8 +39,8 @@ def main() -> None:
 def gateway(venv: Path) -> str:
     """An install as on a gateway, without the trainer's and the tests' libraries."""
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    install = [venv / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    subprocess.run([*install, "-c", ROOT / "constraints.txt", ROOT], check=True)
+    install = [str(venv / "bin/python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*install, "-c", str(ROOT / "constraints.txt"), str(ROOT)], check=True)
     return str(venv / "bin/python")
 
 

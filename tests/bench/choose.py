@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from edge_agent.core.kernel import Array
 from model_export.calibration.fit import Recipe, paper
 from model_export.recordings.dataset import Dataset, load, split
-from tests.bench.compare import FAMILIES, METHODS, RECIPES, Family, Part, columns, respire
+from tests.bench.compare import FAMILIES, METHODS, RECIPES, Family, Learner, Part, columns, respire
 
 HOUR_MS = 3_600_000
 MEMORIES = ((1,), (4,), (1, 8))  # hours, beside the default's 1 and 4
@@ -28,7 +28,10 @@ OTHERS = {
     for hours in MEMORIES
 }
 KNOWN = {**RECIPES, **OTHERS}
-LEARNERS = {**METHODS, **{name: partial(respire, recipe=recipe) for name, recipe in OTHERS.items()}}
+LEARNERS: dict[str, Learner] = {
+    **METHODS,
+    **{name: partial(respire, recipe=recipe) for name, recipe in OTHERS.items()},
+}
 
 LOWEST = -1.0  # R² is cut off here, so that one hopeless pair does not decide
 

@@ -14,10 +14,10 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import KFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.linear_model import RidgeCV  # type: ignore[import-untyped]
+from sklearn.model_selection import KFold  # type: ignore[import-untyped]
+from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
 
 from edge_agent.core.kernel import Array
 from model_export.calibration import adapt, transfer

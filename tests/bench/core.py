@@ -4,9 +4,9 @@ import io
 import itertools
 import json
 
-import joblib
+import joblib  # type: ignore[import-untyped]
 import numpy as np
-from sklearn.kernel_ridge import KernelRidge
+from sklearn.kernel_ridge import KernelRidge  # type: ignore[import-untyped]
 
 from edge_agent.core import bundle
 from edge_agent.core.messages import Decoder

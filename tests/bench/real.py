@@ -15,9 +15,10 @@ import pandas as pd
 
 from model_export.calibration.fit import WARMING
 from model_export.cli.main import main as model_export
+from model_export.experiment.cases import RESPIRE, RESPIRE_PAPER
 from model_export.experiment.evaluation import Settings, evaluate
 from model_export.experiment.leaderboard import rivals, scores, variants, wins
-from model_export.experiment.methods import METHODS, RESPIRE, RESPIRE_PAPER
+from model_export.experiment.methods import METHODS
 from model_export.recordings.catalogue import Collection, collect
 
 # kind and scenario; one sensor was recorded in two seasons, the others side by side at one time

@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from model_export.experiment.cases import RESPIRE
 from model_export.experiment.evaluation import Settings, evaluate
 from model_export.experiment.leaderboard import rivals
-from model_export.experiment.methods import METHODS, RESPIRE
+from model_export.experiment.methods import METHODS
 from model_export.recordings.catalogue import Collection, Member, collect
 from tests.bench.real import manifest, tell, warmed
 

@@ -17,9 +17,9 @@ from typing import Any
 import pandas as pd
 
 from model_export.cli.main import main as model_export
-from model_export.experiment.cases import TRANSFERS
+from model_export.experiment.cases import RESPIRE, RESPIRE_PAPER, TRANSFERS
 from model_export.experiment.leaderboard import board, rivals
-from model_export.experiment.methods import METHODS, RESPIRE, RESPIRE_PAPER
+from model_export.experiment.methods import METHODS
 from model_export.simulator.campaign import SWAPPED
 
 SEED = 1
@@ -121,8 +121,8 @@ def run(folder: Path) -> list[Claim]:
     for step in steps:
         if code := model_export(step):
             sys.exit(code)
-    tables = (pd.read_parquet(one / "results.parquet") for one in (out, out / "corrected"))
-    return list(claims(*tables, json.loads((network / "truth" / "network.json").read_text())))
+    table, corrected = (pd.read_parquet(one / "results.parquet") for one in (out, out / "corrected"))
+    return list(claims(table, corrected, json.loads((network / "truth" / "network.json").read_text())))
 
 
 def main(folder: Path) -> int:

@@ -2,11 +2,12 @@
 
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from sklearn.kernel_ridge import KernelRidge
+from numpy.typing import NDArray
+from sklearn.kernel_ridge import KernelRidge  # type: ignore[import-untyped]
 
 from edge_agent.core.kernel import KERNELS, Array
 from model_export.regression.compress import Method, compress, curve
@@ -120,7 +121,7 @@ def _sample(count: int) -> list[Hyperparameters]:
     ]
 
 
-def _slow_score(data: Standardised, hyper: Hyperparameters, parts: list[Array]) -> float:
+def _slow_score(data: Standardised, hyper: Hyperparameters, parts: Sequence[NDArray[np.int64]]) -> float:
     """The same cross-validation with scikit-learn: the composite kernel precomputed, one fit a round."""
     u, errors = regressors(data.x), []
     for test in parts:

@@ -94,7 +94,7 @@ def real_recordings() -> list[Any]:
 @functools.cache
 def docker_answers() -> bool:
     """Whether a Docker engine is there, not merely its client."""
-    import docker
+    import docker  # type: ignore[import-untyped]
 
     if "DOCKER_HOST" not in os.environ and not Path("/var/run/docker.sock").exists():
         return False

@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 
 from model_export.recordings.tables import REFERENCE, TEMPERATURE, Recording, Series
 from model_export.simulator import network as simulate
+from model_export.simulator.campaign import SENSORS
 
 
 def network(
     seed: int = 1,
     swapped: Iterable[str] = (),
-    sensors: Iterable[str] = simulate.SENSORS,
+    sensors: Iterable[str] = SENSORS,
     datasets: Iterable[str] | None = None,
     outliers: float = 0.01,
 ) -> dict[tuple[str, str], Recording]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from paho.mqtt.client import Client, MQTTMessage
 
 from edge_agent.bundles import Bundles
 from edge_agent.core.messages import Estimate, Reading, parse_time
@@ -175,9 +176,11 @@ def test_a_broken_sensor_is_flagged_until_it_is_mended(demo: Demo, page: Page) -
     """A loose electrode beside five sound ones: the page names the sensor, says why, and forgives."""
     loose = '[data-sensor="5CB6"]'
     with client(demo.broker) as saboteur:
-        saboteur.on_message = lambda *message: saboteur.publish(
-            "sensors/5CB6/op1", rattled(message[2].payload)
-        )
+
+        def rattle(_client: Client, _data: object, message: MQTTMessage) -> None:
+            saboteur.publish("sensors/5CB6/op1", rattled(message.payload))
+
+        saboteur.on_message = rattle
         saboteur.subscribe("sensors/5CB6")
         page.wait_for_text("1 of 6 sensors needs attention.", "h1")
         page.wait_for_text("OP1 is outside the range the model was trained on", ".troubles")
@@ -187,7 +190,7 @@ def test_a_broken_sensor_is_flagged_until_it_is_mended(demo: Demo, page: Page) -
     assert page.complaints() == []
 
 
-def rattled(payload: bytes) -> str:
+def rattled(payload: bytes | bytearray) -> str:
     """A second reading in the same minute, as a loose contact gives."""
     return json.dumps({"at": parse_time(json.loads(payload)["at"]) + 30_000, "value": 5_000.0})
 

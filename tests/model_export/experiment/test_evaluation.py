@@ -67,10 +67,9 @@ def test_every_case_is_there_once(results: pd.DataFrame) -> None:
     counts = results.groupby(["kind", "scenario"]).size().unstack(fill_value=0)
     assert counts.loc["train"].to_dict() == {"S1": 16, "S2": 0, "S3": 0, "S3a": 0, "S4": 0, "S5": 0}
     for name in ("SS", "SX", "XS", "XX"):
-        assert counts.loc[name].tolist() == [16] * 6
-    assert not results.duplicated(
-        ["method", "sensor", "dataset", "target_sensor", "target_dataset", "kind", "scenario"]
-    ).any()
+        assert [*counts.loc[name]] == [16] * 6
+    names = ["method", "sensor", "dataset", "target_sensor", "target_dataset", "kind", "scenario"]
+    assert len(results.drop_duplicates(names)) == len(results)
     assert results["r2"].notna().all()
 
 
@@ -394,9 +393,10 @@ def test_an_unknown_method_is_an_error_before_any_work(
 def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """`experiment --quick` on a part of the simulated network, with 5092 put right in a folder apart."""
     data, out = tmp_path_factory.mktemp("network"), tmp_path_factory.mktemp("quick")
-    places = {"sensors": ("5092", "5A2D"), "datasets": ("B-W", "B-S", "C-W", "C-S")}
-    list(write_network(simulate(1, **places), data))
-    list(write_network(simulate(1, swapped=(), **{**places, "sensors": ("5092",)}), data / "corrected"))
+    datasets = ("B-W", "B-S", "C-W", "C-S")
+    list(write_network(simulate(1, sensors=("5092", "5A2D"), datasets=datasets), data))
+    mended = simulate(1, swapped=(), sensors=("5092",), datasets=datasets)
+    list(write_network(mended, data / "corrected"))
     program = [sys.executable, "-m", "model_export", "experiment", str(data), "--out", str(out), "--quick"]
     done = run_program(program, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "fitting: 100%" in done.stderr

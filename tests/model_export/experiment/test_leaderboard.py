@@ -76,7 +76,7 @@ def test_the_paired_test_is_scipys_on_r2_cut_off_at_minus_one() -> None:
     rng = np.random.default_rng(0)
     first, second = rng.normal(0.5, 0.1, 30), rng.normal(0.45, 0.1, 30)
     found = paired(first, second)
-    assert (found.cases, found.difference) == (30, pytest.approx(np.mean(first - second)))
+    assert (found.cases, found.difference) == pytest.approx((30, np.mean(first - second)))
     assert found.p == pytest.approx(ttest_rel(first, second).pvalue)
     second[0] = -1e6
     assert paired(first, second) == paired(first, np.maximum(second, -1.0))
@@ -117,4 +117,4 @@ def test_respire_is_tested_against_each_other_method_over_transfers_only() -> No
     )
     found = against(results, ["RR", "RESPIRE"], "RESPIRE", adapter=False)
     assert list(found) == ["RR"]
-    assert (found["RR"].cases, found["RR"].difference) == (2, pytest.approx(0.25))
+    assert (found["RR"].cases, found["RR"].difference) == pytest.approx((2, 0.25))

@@ -80,7 +80,7 @@ def test_two_sensors_are_compared_on_the_transfers_that_both_made() -> None:
     results = table({"A": 0.9, "B": 0.2})
     results = results[~((results["sensor"] == "B") & (results["dataset"] == "C-S"))]
     found = sensors_compared(results, "RESPIRE", "A", "B")
-    assert (found.cases, found.difference) == (1, pytest.approx(0.7))
+    assert (found.cases, found.difference) == pytest.approx((1, 0.7))
 
 
 def test_sensors_that_never_moved_are_compared_on_nothing() -> None:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from deploy.demo.processes import free_port
 from edge_agent.core.errors import RespireError
 from model_export.simulator.live import Publisher, Sent
-from tests.support.broker import Mosquitto, free_port, wait_until
+from tests.support.broker import Mosquitto, wait_until
 
 CONNACK, PUBACK = b"\x20\x02\x00\x00", b"\x40\x02"
 

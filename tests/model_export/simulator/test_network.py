@@ -185,7 +185,8 @@ def roughness(recording: Recording) -> float:
     """How much w1, w2 and b bend over the temperatures seen: the sum of their second differences."""
     _, inputs, reference = aligned(recording)
     fitted = fit(inputs[:, :2], inputs[:, 2], reference, Hyperparameters(length_scale=0.3, ridge=0.5))
-    temperatures = np.linspace(*np.percentile(inputs[:, 2], [2, 98]), 200)
+    low, high = np.percentile(inputs[:, 2], [2, 98])
+    temperatures = np.linspace(low, high, 200)
     curves = fitted.functions.at(standardise(temperatures, fitted.auxiliary_scale))
     return float(np.abs(np.diff(curves, 2, axis=0)).sum())
 
