@@ -1,1 +1,1 @@
-"""A van on your desk; the tests start their brokers and programs the same way."""
+"""The demo: a simulated van, a broker and an agent on one computer. The tests use its processes too."""

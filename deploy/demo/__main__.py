@@ -1,7 +1,7 @@
-"""A van on your desk: simulate, fit, export, serve; only public commands, only loopback, nothing left behind.
+"""A van on your desk: simulate, fit, export and serve with public commands, on loopback, leaving no files.
 
 make demo              until Ctrl-C
-make demo SECONDS=60   for so many seconds
+make demo SECONDS=60   for 60 seconds
 """
 
 import argparse
@@ -23,15 +23,15 @@ from deploy.demo.parts import ROOT, Failure, child, say, script, tail
 from deploy.demo.processes import HOST, Process, free_port, listening, uninterrupted
 
 SENSORS = ("1FEA", "5092", "5A2D", "5CB6", "B5FF", "D3EB")
-DATASETS = ("T-W", "B-W")  # 1FEA stood beside the reference for a fifth of T-W only: too little by itself
-TRIALS = 6  # of the search for hyperparameters; 15 give the same R² on the road
+DATASETS = ("T-W", "B-W")  # 1FEA has only a fifth of T-W, which is too little by itself
+TRIALS = 6  # of tuning; 15 give the same R² on the van
 SPEED_UP = 900  # a window a second
 SEED = 1
 FITS_AT_ONCE = 2
 
 
 def main() -> int:
-    """Run the demo; 0 however it ends, 1 if a part of it fails."""
+    """Run the demo; return 1 if a part of it fails, else 0."""
     parser = argparse.ArgumentParser(
         description="A van on your desk.", epilog="example: make demo SECONDS=60"
     )
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def demonstrate(stack: contextlib.ExitStack, seconds: float) -> None:
-    """Everything, in the order a user would do it by hand."""
+    """All steps, in the order in which a user would run them."""
     place = stack.enter_context(workplace())
     with building(place) as built:
         simulate(place)
@@ -70,13 +70,13 @@ def demonstrate(stack: contextlib.ExitStack, seconds: float) -> None:
         watch(driving, serving, brokering, place)
         if driving.returncode:
             raise Failure(tail(place / "van.log"))
-    time.sleep(1.0 if seconds < float("inf") else 0.0)  # the last windows are on their way
+    time.sleep(1.0 if seconds < float("inf") else 0.0)  # for the last windows
     if serving.poll() is not None:
         raise Failure(f"the agent had ended with {serving.returncode}; {tail(place / 'agent.log')}")
 
 
 def watch(driving: Process, serving: Process, brokering: Process, place: Path) -> None:
-    """Until the van is home; an agent that dies is told, and the page shows what that looks like."""
+    """Wait until the van ends. If the agent ends before, say so; the page shows its sensors as offline."""
     told = False
     while driving.poll() is None:
         if brokering.poll() is not None:
@@ -88,19 +88,19 @@ def watch(driving: Process, serving: Process, brokering: Process, place: Path) -
 
 
 def welcome(page: str, port: int, log: Path, seconds: float) -> None:
-    """Where to look; addresses stay on one line."""
+    """Print where to look; addresses are not wrapped."""
     if page:
         say.print(f"[bold]open {page}[/bold]", soft_wrap=True)
     say.print(f"the agent's log: tail -f {log.relative_to(ROOT)}", soft_wrap=True)
     say.print(f"MQTT: {HOST}:{port}, topic calibrated/+/co")
-    say.print("5092 and D3EB have their CO and NOx cells swapped, as in the paper: see how wide they are")
-    until = "until the van has caught up with the clock" if seconds == float("inf") else f"for {seconds:g} s"
-    say.print(f"a window a second, {until}; Ctrl-C ends it")
+    say.print("5092 and D3EB have their CO and NOx cells swapped, as in the paper: note their wide intervals")
+    until = "until event time reaches the present" if seconds == float("inf") else f"for {seconds:g} s"
+    say.print(f"one window a second, {until}; Ctrl-C ends it")
 
 
 @contextlib.contextmanager
 def workplace() -> Iterator[Path]:
-    """A folder of this demo's own under the project's tmp, gone afterwards."""
+    """A new folder under the project's tmp, removed afterwards."""
     parent = ROOT / "tmp"
     parent.mkdir(exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix="demo-", dir=parent))
@@ -114,14 +114,14 @@ def workplace() -> Iterator[Path]:
 
 
 def simulate(place: Path) -> None:
-    """A co-location of six packages with a reference: what there is to learn from."""
+    """A co-location of six packages with a reference, to fit the models to."""
     say.print("simulating a winter of six sensors beside a reference, at two sites in Lucknow")
     out = place / "colocation"
     run(place, script("model-export"), "simulate", out, "--seed", SEED, "--datasets", ",".join(DATASETS))
 
 
 def fit(place: Path) -> None:
-    """One bundle a sensor, two at a time, with a progress bar."""
+    """Make one bundle a sensor, two at a time, with a progress bar."""
     (place / "bundles").mkdir()
     waiting, running = list(SENSORS), dict[str, Process]()
     columns = (TextColumn("fitting"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -162,7 +162,7 @@ def broker(place: Path) -> Iterator[tuple[int, int, Process]]:
 
 @contextlib.contextmanager
 def agent(place: Path, port: int) -> Iterator[Process]:
-    """The real agent, as systemd would run it."""
+    """The agent, as systemd runs it."""
     config = place / "edge-agent.toml"
     config.write_text(
         f'agent = "van-1"\nclock = "trusted"\nbundles = "{place}/bundles"\nstate = "{place}/state"\n'
@@ -177,7 +177,7 @@ def agent(place: Path, port: int) -> Iterator[Process]:
 
 @contextlib.contextmanager
 def van(place: Path, port: int, seconds: float, truth: Path) -> Iterator[Process]:
-    """The simulated van, driving at speed."""
+    """The simulated van."""
     options = ["--broker", f"{HOST}:{port}", "--speed-up", SPEED_UP, "--seed", SEED, "--truth", truth]
     limit = ["--seconds", seconds] if seconds < float("inf") else []
     with child(place / "van.log", script("model-export"), "simulate", "--live", *options, *limit) as process:

@@ -1,4 +1,4 @@
-"""The broker on loopback that serves the demo and the tests: mosquitto, or amqtt where there is none."""
+"""The loopback broker of the demo and the tests: mosquitto, or amqtt where it is not installed."""
 
 import json
 import os
@@ -9,17 +9,17 @@ from pathlib import Path
 from deploy.demo.processes import HOST
 
 BESIDE_PYTHON = Path(sys.executable).parent
-"""Where `make` puts programs, mosquitto's too where the system has none (deploy/demo/mosquitto.sh)."""
+"""Where `make` installs programs, also mosquitto if the system has none (deploy/demo/mosquitto.sh)."""
 
 
 def mosquitto(program: str = "mosquitto") -> str | None:
-    """Where that program of mosquitto is: on the PATH, among the system's daemons, or beside this Python."""
+    """The path of a mosquitto program: on the PATH, in the system's sbin, or beside this Python."""
     places = ("/usr/sbin", "/usr/local/sbin", str(BESIDE_PYTHON))
     return shutil.which(program, path=os.pathsep.join((os.environ.get("PATH", ""), *places)))
 
 
 def mosquitto_command(folder: Path, port: int, *lines: str) -> list[str]:
-    """Start mosquitto on a port, with further lines of settings."""
+    """The command for mosquitto on a port, with more lines of settings."""
     config = folder / "broker.conf"
     keep_root = ("user root",) if os.geteuid() == 0 else ()
     config.write_text("\n".join((f"listener {port} {HOST}", *lines, "log_type error", *keep_root, "")))
@@ -27,7 +27,7 @@ def mosquitto_command(folder: Path, port: int, *lines: str) -> list[str]:
 
 
 def amqtt_command(folder: Path, port: int, websockets: int | None = None) -> list[str]:
-    """Start amqtt on a port: enough to show messages, not to keep them."""
+    """The command for amqtt on a port; it delivers messages and does not store them."""
     config = folder / "broker.conf"
     listeners = {"default": {"type": "tcp", "bind": f"{HOST}:{port}"}}
     if websockets is not None:

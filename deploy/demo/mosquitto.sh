@@ -1,7 +1,7 @@
 #!/bin/sh
-# mosquitto.sh BIN: puts the programs mosquitto and mosquitto_passwd into BIN, unless the system has mosquitto.
+# mosquitto.sh BIN: installs mosquitto and mosquitto_passwd in BIN, unless the system has mosquitto.
 # Downloads Debian packages with apt-get and unpacks them with dpkg; needs no root and changes nothing else.
-# Always succeeds: without mosquitto the demo and the tests use amqtt, and say so.
+# Always succeeds. Without mosquitto the demo and the tests use amqtt, and say so.
 set -u
 bin=$1
 PATH=$PATH:/usr/sbin:/usr/local/sbin:$bin

@@ -1,4 +1,4 @@
-"""The dashboard: built with npm where it is older than its sources, and served on loopback."""
+"""The dashboard: built with npm if it is older than its sources, and served on loopback."""
 
 import contextlib
 import fcntl
@@ -17,7 +17,7 @@ DASHBOARD = ROOT / "deploy" / "dashboard"
 
 @contextlib.contextmanager
 def dashboard(ws: int) -> Iterator[str]:
-    """The page, served on a free port; its address."""
+    """Serve the page on a free port; yield its address."""
     handler = functools.partial(Quiet, directory=str(DASHBOARD / "dist"))
     with http.server.ThreadingHTTPServer((HOST, 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -26,17 +26,17 @@ def dashboard(ws: int) -> Iterator[str]:
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A file server that keeps its requests to itself."""
+    """A file server that does not log its requests."""
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextlib.contextmanager
 def building(place: Path) -> Iterator[Callable[[], bool]]:
-    """Build the page, if need be, while other things are done; what is given waits and tells if there is one.
+    """Build the page in the background if needed; yield a function that waits and returns whether it exists.
 
-    A second demo waits for the first one's build. Without a page the rest is still worth seeing.
+    A second demo waits for the build of the first. Without npm the demo runs without a page.
     """
     npm, log = shutil.which("npm"), place / "npm.log"
     with (DASHBOARD / "package.json").open() as lock:

@@ -1,4 +1,4 @@
-"""The parts of the demo: programs that log into its folder and end with it."""
+"""The programs of the demo; they log to files in its folder and end with it."""
 
 import contextlib
 import sys
@@ -15,11 +15,11 @@ say = Console(stderr=True, highlight=False)
 
 
 class Failure(Exception):
-    """A part of the demo did not do what it should; the text is the end of its log."""
+    """A program of the demo failed; the text is the end of its log."""
 
 
 def script(name: str) -> str:
-    """A command as it was installed beside this Python."""
+    """The path of a command installed beside this Python."""
     return str(Path(sys.executable).with_name(name))
 
 
@@ -35,4 +35,4 @@ def child(log: Path, *command: object, directory: Path = ROOT) -> Iterator[Proce
 
 
 def tail(log: Path) -> str:
-    return f"{log.stem}: {log.read_text(errors='replace').strip()[-600:] or 'ended without a word'}"
+    return f"{log.stem}: {log.read_text(errors='replace').strip()[-600:] or 'ended without a message'}"

@@ -1,4 +1,4 @@
-"""Child processes that cannot outlive this one, and loopback ports for them."""
+"""Child processes that end with this one, and loopback ports for them."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ def tethered(command: Sequence[object]) -> list[str]:
 
 
 def start(command: Sequence[object], **options: Any) -> Process:
-    """Start a tethered command in a process group of its own, which Ctrl-C in the terminal does not reach."""
+    """Start a tethered command in a new process group, which Ctrl-C in the terminal does not reach."""
     return subprocess.Popen(tethered(command), start_new_session=True, **options)
 
 
@@ -38,14 +38,14 @@ def end(process: Process, patience_s: float = 10.0) -> None:
 
 
 def _signal_group(process: Process, number: signal.Signals) -> None:
-    """The group outlives its first process while any other member runs."""
+    """Signal the whole group, which may still exist after its first process has ended."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """A second Ctrl-C does not cut the tidying short."""
+    """Ignore another Ctrl-C while cleaning up."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -55,14 +55,14 @@ def uninterrupted() -> Iterator[None]:
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on."""
+    """A free loopback port."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
 
 
 def listening(port: int, host: str = HOST) -> bool:
-    """Whether somebody accepts connections there."""
+    """Whether a port accepts connections."""
     with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=0.5):
         return True
     return False

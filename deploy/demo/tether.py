@@ -1,7 +1,7 @@
-"""`python -I -S tether.py PROGRAM …` becomes PROGRAM, with default signals and an end when its parent ends.
+"""`python -I -S tether.py PROGRAM …` runs PROGRAM with default signals and ends it when its parent ends.
 
-A shell's background job ignores Ctrl-C, and so does everything it starts; and a parent that dies of SIGKILL
-cannot end its children. Linux keeps both settings over exec, so a program need not know of them.
+The background job of a shell ignores Ctrl-C, and so does everything it starts. A parent killed by SIGKILL
+cannot end its children. Linux keeps both settings over exec, so PROGRAM need not be changed.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(program: list[str]) -> None:
-    """Never returns: this process is the program from here on."""
+    """Replace this process by the program."""
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Real brokers for tests: one that is given, a container, the mosquitto program, or amqtt."""
+"""Real brokers for tests: a given one, a container, the mosquitto program, or amqtt."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ def wait_until(condition: Callable[[], object], timeout_s: float = 30.0, what: s
 
 
 class Broker:
-    """Where a broker listens; `persistent` ones can be stopped and started and keep their sessions."""
+    """The address of a broker; a `persistent` one can be restarted and keeps its sessions."""
 
     name = "given"
     persistent = False
@@ -39,10 +39,10 @@ class Broker:
         self.host, self.port = host, port
 
     def start(self) -> None:
-        """It runs already."""
+        """Do nothing: it is running."""
 
     def stop(self) -> None:
-        """Nothing of ours to stop."""
+        """Do nothing: it is not ours."""
 
     def remove(self) -> None:
         """Stop it for good."""
@@ -50,7 +50,7 @@ class Broker:
 
 
 class Own(Broker):
-    """A broker that is a process of ours, with its own folder, on the same port as ever."""
+    """A broker that we start, with its own folder, always on the same port."""
 
     def __init__(self, command: list[str], port: int) -> None:
         super().__init__(HOST, port)
@@ -60,7 +60,7 @@ class Own(Broker):
         self.start()
 
     def start(self) -> None:
-        """Start it, on the same port as ever."""
+        """Start it on its port."""
         with self._log.open("ab") as log:
             self.process = start(self._command, stdout=log, stderr=log)
         wait_until(lambda: listening(self.port), what=self.name)
@@ -92,7 +92,7 @@ class Mosquitto(Own):
 
 
 class Amqtt(Own):
-    """The amqtt program: enough to pass messages, not to prove that none is lost."""
+    """The amqtt program; it delivers messages, but it may lose some."""
 
     name = "amqtt"
 
@@ -154,7 +154,8 @@ def make_broker(kind: str, directory: Path) -> Broker:
 @contextlib.contextmanager
 def client(broker: Broker, client_id: str = "", keep: bool = False) -> Iterator[Client]:
     """A connected paho client, its loop running."""
-    named = client_id or f"test-{uuid.uuid4()}"  # amqtt gives clients without a name each other's messages
+    # amqtt mixes up the messages of clients without a name.
+    named = client_id or f"test-{uuid.uuid4()}"
     made = Client(CallbackAPIVersion.VERSION2, client_id=named, clean_session=not keep)
     made.max_inflight_messages_set(200)
     made.max_queued_messages_set(0)
@@ -169,7 +170,7 @@ def client(broker: Broker, client_id: str = "", keep: bool = False) -> Iterator[
 
 
 class Proxy:
-    """A TCP proxy on loopback that can cut connections, or hold back what the broker answers."""
+    """A TCP proxy on loopback that can reset connections, or delay the broker's answers."""
 
     def __init__(self, target: int) -> None:
         self.port = free_port()
@@ -181,14 +182,14 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Reset every connection there is; the pumps close them."""
+        """Reset every connection; the pumps close them."""
         pairs, self._pairs = self._pairs, []
         for end in pairs:
             _shut(end)
 
     @contextlib.contextmanager
     def deaf(self) -> Iterator[None]:
-        """Meanwhile nothing that the broker says arrives."""
+        """Delay everything from the broker inside the `with` block."""
         self._answering.clear()
         try:
             yield
@@ -196,7 +197,7 @@ class Proxy:
             self._answering.set()
 
     def close(self) -> None:
-        """Stop listening and cut what is left."""
+        """Stop listening and close all connections."""
         self._server.close()
         self.cut()
 
@@ -230,7 +231,7 @@ def _shut(end: socket.socket) -> None:
 
 
 class AgentProcess:
-    """The real agent as a real process, with its settings in a file and its log in another."""
+    """The agent as a process, with its settings in a file and its log in another."""
 
     def __init__(self, directory: Path, broker_port: int, bundles: Path, extra: str = "") -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -245,11 +246,11 @@ class AgentProcess:
         self.python = sys.executable
 
     def start(self, **environment: str) -> "AgentProcess":
-        """Start it; the log goes on where it was."""
+        """Start it; it appends to its log."""
         return self.start_within([], **environment)
 
     def start_within(self, wrapper: list[str], **environment: str) -> "AgentProcess":
-        """Start it by a program that becomes it."""
+        """Start it through a program that executes it."""
         log = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         command = [*wrapper, self.python, "-m", "edge_agent", "run", "--config", str(self.config)]
         self.process = start(command, stderr=log, env={**os.environ, **environment})
@@ -257,25 +258,25 @@ class AgentProcess:
         return self
 
     def wait_for(self, event: str, count: int = 1, timeout_s: float = 30) -> None:
-        """Wait until the log has an event so many times."""
+        """Wait until the log has an event this many times."""
         wait_until(lambda: self.events(event) >= count, timeout_s, f"{event} in the agent's log")
 
     def events(self, event: str) -> int:
         return self.log.read_text().count(f'"{event}"') if self.log.exists() else 0
 
     def hang_up(self) -> None:
-        """Ask it to look at its bundles now."""
+        """Make it reload its bundles."""
         assert self.process
         self.process.send_signal(signal.SIGHUP)
 
     def kill(self) -> None:
-        """As a power cut would, for the process."""
+        """End the process with SIGKILL."""
         assert self.process
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> int:
-        """As systemd would; returns the exit code."""
+        """Stop it as systemd does; return the exit code."""
         if self.process is None or self.process.poll() is not None:
             return self.process.returncode if self.process else 0
         self.process.send_signal(signal.SIGTERM)

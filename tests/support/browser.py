@@ -1,7 +1,7 @@
-"""A real headless Chromium, driven over its own DevTools pipe.
+"""A real headless Chromium, controlled over its DevTools pipe.
 
-The pipe needs no port, no driver program and no package: two file descriptors and JSON. It is also the
-browser's lifeline: when the test process dies, however it dies, the pipe closes and Chromium leaves.
+The pipe needs no port, no driver program and no package: it is two file descriptors and JSON. When the test
+process ends in any way, the pipe closes and Chromium ends too.
 
     with Chromium(profile=tmp_path) as chromium:
         page = chromium.open(url, width=390, height=844, dark=True)
@@ -46,17 +46,17 @@ POLL_S = 0.05
 
 
 class BrowserFailed(AssertionError):
-    """The browser died, went silent, or the page never became what was waited for."""
+    """The browser ended, did not answer, or the page never met the condition."""
 
 
 def chromium_path() -> str | None:
-    """Where the system's Chromium is, or None."""
+    """The path of the system's Chromium, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 @dataclass(slots=True)
 class Pipe:
-    """DevTools messages both ways: JSON, each ended by a zero byte; events wait in `events`."""
+    """DevTools messages in both directions: JSON, each ended by a zero byte; `events` is a queue."""
 
     commands: int
     replies: int
@@ -77,7 +77,7 @@ class Pipe:
         return result
 
     def drain(self) -> None:
-        """Take in the events that have already arrived."""
+        """Read the events that have arrived."""
         while message := self._next(timeout_s=0.0):
             self.events.append(message)
 
@@ -109,7 +109,7 @@ class Pipe:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One tab. Expressions are JavaScript and give plain values."""
+    """One tab. Expressions are JavaScript with plain values."""
 
     pipe: Pipe
     session: str
@@ -127,7 +127,7 @@ class Page:
         return reply["result"].get("value")
 
     def wait(self, expression: str, timeout_s: float = 15.0) -> Any:
-        """The expression's value once it is truthy."""
+        """Wait until the expression is truthy, and return its value."""
         give_up = time.monotonic() + timeout_s
         while not (value := self._evaluate_between_pages(expression)):
             if time.monotonic() > give_up:
@@ -137,7 +137,7 @@ class Page:
         return value
 
     def _evaluate_between_pages(self, expression: str) -> Any:
-        """The value, or None while the tab is on its way from one page to the next."""
+        """The value, or None while the tab changes pages."""
         try:
             return self.evaluate(expression)
         except BrowserFailed as failure:
@@ -146,7 +146,7 @@ class Page:
             return None
 
     def wait_for_text(self, words: str, selector: str = "body", timeout_s: float = 15.0) -> None:
-        """Return once the words can be read within the selected element."""
+        """Wait until the selected element contains the text."""
         chosen = f"document.querySelector({json.dumps(selector)})"
         self.wait(f"{chosen}?.innerText.includes({json.dumps(words)})", timeout_s)
 
@@ -160,7 +160,7 @@ class Page:
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def complaints(self) -> list[str]:
-        """Everything the page or the browser wrote as an error, and every uncaught exception, so far."""
+        """Every error that the page or the browser logged, and every uncaught exception, so far."""
         self.pipe.drain()
         mine = [event for event in self.pipe.events if event.get("sessionId") == self.session]
         return [words for event in mine if (words := _complaint(event["method"], event["params"]))]
@@ -173,7 +173,7 @@ class Page:
 
 
 class Chromium:
-    """A browser of one's own: a fresh profile, no network of its own, ended with the `with` block."""
+    """A browser with a new profile and without background traffic, ended with the `with` block."""
 
     def __init__(self, profile: Path, environment: Mapping[str, str] = os.environ) -> None:
         arguments = [str(chromium_path()), *FLAGS, f"--user-data-dir={profile}", "about:blank"]
@@ -221,7 +221,7 @@ def _spawn(arguments: list[str], environment: Mapping[str, str]) -> tuple[int, P
 
 
 def _high(fd: int) -> int:
-    """The same file on a number that the child's 3 and 4 cannot overwrite; closed on exec."""
+    """A copy of a descriptor with a number above the child's 3 and 4, closed on exec."""
     moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, ABOVE_STANDARD_FDS)
     os.close(fd)
     return moved

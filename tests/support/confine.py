@@ -18,7 +18,7 @@ PR_SET_NO_NEW_PRIVS, PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 38, 65, 1
 
 
 def filter_calls(names: Iterable[str], action: int, otherwise: int) -> None:
-    """Load a filter into this very process; what it starts inherits it."""
+    """Load a filter into this process; its children inherit it."""
     seccomp = ctypes.CDLL(LIBRARY)
     seccomp.seccomp_init.restype = ctypes.c_void_p
     context = ctypes.c_void_p(seccomp.seccomp_init(otherwise))

@@ -1,4 +1,4 @@
-"""Recordings with one fault put in, to be found again."""
+"""Recordings with one injected fault, for the doctor to find."""
 
 from dataclasses import replace
 
@@ -12,20 +12,20 @@ MINUTE_MS = 60_000
 
 
 def late(sound: Recording, minutes: int) -> Recording:
-    """The reference stamped so many minutes too early, so that its stamps must be moved as many later."""
+    """The reference is stamped some minutes too early, so the stamps must be moved later by as many."""
     series = sound.series[REFERENCE]
     return _with(sound, REFERENCE, Series(series.at_ms - minutes * MINUTE_MS, series.values))
 
 
 def late_from(sound: Recording, minutes: int, share: float = 0.5) -> Recording:
-    """The same from some share of the reference's values on: its clock was set on the way."""
+    """The same from some share of the reference's values on: its clock was set during the recording."""
     series = sound.series[REFERENCE]
     after = np.arange(len(series.at_ms)) >= share * len(series.at_ms)
     return _with(sound, REFERENCE, _sorted(series.at_ms - minutes * MINUTE_MS * after, series.values))
 
 
 def running(sound: Recording, minutes: float) -> Recording:
-    """The reference's clock loses so many minutes from first to last."""
+    """The reference's clock loses some minutes from first to last."""
     series = sound.series[REFERENCE]
     along = (series.at_ms - series.at_ms[0]) / np.ptp(series.at_ms)
     lost = np.rint(minutes * along).astype(np.int64)
@@ -39,7 +39,7 @@ def swapped(sound: Recording) -> Recording:
 
 
 def stuck(sound: Recording, column: str, hours: float = 6.0, times: int = 1) -> Recording:
-    """The column repeats a value for some hours, that many times; once is in the middle."""
+    """The column repeats a value for some hours, some times; a single time is in the middle."""
     series = sound.series[column]
     values = series.values.copy()
     for time in range(times):
@@ -50,14 +50,14 @@ def stuck(sound: Recording, column: str, hours: float = 6.0, times: int = 1) -> 
 
 
 def clipped(sound: Recording, column: str, share: float = 0.02) -> Recording:
-    """The column cannot go above what it exceeds for that share of the time."""
+    """The column is clipped at the value that it exceeds for a share of the time."""
     series = sound.series[column]
     ceiling = np.quantile(series.values, 1.0 - share)
     return _with(sound, column, Series(series.at_ms, np.minimum(series.values, ceiling)))
 
 
 def dead(sound: Recording, *columns: str, millivolts: float = 0.0, seed: int = 0) -> Recording:
-    """The columns show the noise of their amplifier alone."""
+    """The columns are the noise of their amplifier."""
     for place, column in enumerate(columns):
         series = sound.series[column]
         noise = np.random.default_rng([seed, place]).normal(millivolts, 0.5, len(series.values))
@@ -66,21 +66,21 @@ def dead(sound: Recording, *columns: str, millivolts: float = 0.0, seed: int = 0
 
 
 def drifting(sound: Recording, change: float) -> Recording:
-    """The reference moves away by `change` from first to last."""
+    """The reference drifts by `change` from first to last."""
     series = sound.series[REFERENCE]
     along = (series.at_ms - series.at_ms[0]) / np.ptp(series.at_ms)
     return _with(sound, REFERENCE, Series(series.at_ms, series.values + change * along))
 
 
 def losing(sound: Recording, share: float) -> Recording:
-    """The reference's span grows by `share` from first to last, or the sensor loses as much of its answer."""
+    """The reference's span grows by `share` from first to last, as if the sensor lost sensitivity."""
     series = sound.series[REFERENCE]
     along = (series.at_ms - series.at_ms[0]) / np.ptp(series.at_ms)
     return _with(sound, REFERENCE, Series(series.at_ms, series.values * (1.0 + share * along)))
 
 
 def first_days(sound: Recording, days: float) -> Recording:
-    """What was recorded in the first days."""
+    """The first days of the recording."""
     end = min(series.at_ms[0] for series in sound.series.values()) + days * 1440 * MINUTE_MS
     kept = {name: one.at_ms < end for name, one in sound.series.items()}
     series = {
@@ -90,13 +90,13 @@ def first_days(sound: Recording, days: float) -> Recording:
 
 
 def indoors(sound: Recording, share: float = 0.2) -> Recording:
-    """Temperatures that keep so much of their way from 20 °C."""
+    """Temperatures with a share of their distance from 20 °C."""
     series = sound.series[TEMPERATURE]
     return _with(sound, TEMPERATURE, Series(series.at_ms, 20.0 + share * (series.values - 20.0)))
 
 
 def shifted(sound: Recording, change: float) -> Recording:
-    """The reference's zero moves by `change` in the middle of the recording."""
+    """The reference's zero shifts by `change` in the middle of the recording."""
     series = sound.series[REFERENCE]
     after = series.at_ms > series.at_ms[len(series.at_ms) // 2]
     return _with(sound, REFERENCE, Series(series.at_ms, series.values + change * after))

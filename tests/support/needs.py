@@ -1,7 +1,7 @@
-"""What some tests need beside Python, and what it costs where it is missing.
+"""What some tests need beside Python, and what is not tested without it.
 
-`python -m tests.support.needs` says in one line what is missing here. A test calls `require` where it uses
-the thing, so no test is skipped in silence: the reason is the first word of every skip.
+`python -m tests.support.needs` prints in one line what is missing here. A test calls `require` where it uses
+something, so every skipped test has a reason.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ BY_THE_MINUTE = (
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Something outside Python: how to see that it is there, and what is not tested without it."""
+    """Something outside Python: whether it is installed, and what is not tested without it."""
 
     there: Callable[[], bool]
     cost: str
@@ -48,7 +48,7 @@ def _dynamic_security() -> bool:
 
 
 def dynamic_security_plugin() -> Path | None:
-    """mosquitto's plugin that can refuse a subscription: the system's, or beside the mosquitto of `make`."""
+    """mosquitto's plugin that can refuse a subscription, from the system or installed by `make`."""
     places = [Path("/usr/lib"), Path(str(mosquitto())).parent.parent / "mosquitto" / "usr" / "lib"]
     found = (path for place in places for path in place.glob("**/mosquitto_dynamic_security.so"))
     return next(found, None)
@@ -69,7 +69,7 @@ NEEDS = {
 
 @functools.cache
 def is_there(name: str) -> bool:
-    """Whether this machine has it; asked once."""
+    """Whether this machine has it; cached."""
     return NEEDS[name].there()
 
 
@@ -85,7 +85,7 @@ def _reason(name: str) -> str:
 
 
 def real_recordings() -> list[Any]:
-    """Parameters of a test: the recordings with a row a minute that its limits were made for."""
+    """Parameters of a test: the real recordings with one row a minute."""
     found = sorted(path for pattern in BY_THE_MINUTE for path in RECORDINGS.glob(pattern))
     missing = pytest.param(None, marks=pytest.mark.skip(reason=_reason("real recordings")), id="none")
     return [pytest.param(path, id=path.name.split(".")[0]) for path in found] or [missing]
@@ -93,7 +93,7 @@ def real_recordings() -> list[Any]:
 
 @functools.cache
 def docker_answers() -> bool:
-    """Whether a Docker engine is there, not merely its client."""
+    """Whether a Docker engine runs, not only its client."""
     import docker  # type: ignore[import-untyped]
 
     if "DOCKER_HOST" not in os.environ and not Path("/var/run/docker.sock").exists():
@@ -119,7 +119,7 @@ def kind_of_broker() -> str:
 
 
 def summary() -> str:
-    """One line: the broker, the browser, and what is missing with what that costs."""
+    """One line: the broker, the browser, and what is missing."""
     missing = [f"{name} ({need.cost})" for name, need in NEEDS.items() if not is_there(name)]
     without = f"missing: {', '.join(missing)}" if missing else "nothing is missing"
     return f"broker: {kind_of_broker()}; browser: {browser.chromium_path() or 'none'}; {without}"

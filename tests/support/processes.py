@@ -1,4 +1,4 @@
-"""Programs that tests start: each in a process group of its own, ended with the test that started it."""
+"""Programs that tests start: each in its own process group, ended with the test that started it."""
 
 import subprocess
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from deploy.demo import processes
 from deploy.demo.processes import Process, end, tethered
 
 STARTED: list[Process] = []
-"""Every process that `start` made and `end_since` has not ended yet, oldest first."""
+"""The processes that are started and not yet ended by `end_since`, oldest first."""
 
 
 def start(command: Sequence[object], **options: Any) -> Process:
-    """Start a program; conftest ends it and its children at the latest when the test is over."""
+    """Start a program; conftest ends it and its children after the test."""
     process = processes.start(command, **options)
     STARTED.append(process)
     return process
@@ -24,7 +24,7 @@ def run_program(command: Sequence[object], **options: Any) -> subprocess.Complet
 
 
 def end_since(count: int) -> None:
-    """End what was started after the first `count` processes, newest first."""
+    """End all but the first `count` processes, newest first."""
     while len(STARTED) > count:
         process = STARTED.pop()
         end(process)

@@ -36,7 +36,7 @@ def tidy(windows: int = 200, seed: int = 0, noise: float = 0.02, first_ms: int =
 
 
 def saved(table: pd.DataFrame, path: Path) -> Path:
-    """The table on disk, as CSV or Parquet by its name."""
+    """Write the table as CSV or Parquet, by the file's name."""
     if path.suffix == ".parquet":
         table.to_parquet(path)
     else:

@@ -1,6 +1,6 @@
-"""A van as consumers see it: the wire contract of estimates, cards, health and history, in plain paho.
+"""A van as consumers see it: estimates, cards, health and history by the wire contract, in plain paho.
 
-It stands where an agent would, so that the dashboard is tested against the contract, not our own encoder.
+It replaces the agent, so that the dashboard is tested against the contract and not against our encoder.
 """
 
 import json
@@ -29,7 +29,7 @@ def seconds(instant: str) -> float:
 
 
 def estimate(sensor: str, start_s: float, length_s: int = WINDOW_S, **changes: Any) -> Json:
-    """A sound estimate with a plausible day in it; any field can be changed."""
+    """A plausible estimate; any field can be changed."""
     hour = start_s / 3600 % 24
     phase = sum(sensor.encode()) % 7
     temperature = 17 + 8 * math.sin((hour - 9) / 24 * math.tau) + phase / 7
@@ -118,12 +118,12 @@ def sensor_health(at_s: float, silent: tuple[str, ...] = (), stuck: tuple[str, .
 
 @dataclass(slots=True)
 class Van:
-    """An agent's place on the broker, last will included; `past` answers requests for history."""
+    """An agent as its broker sees it, with its last will; `past` answers requests for history."""
 
     port: int
     name: str = "van-1"
     past: dict[str, list[Json]] = field(default_factory=dict)
-    busy: int = 0  # so many requests are turned away first
+    busy: int = 0  # the number of requests to refuse first
     client: Client = field(default_factory=lambda: Client(CallbackAPIVersion.VERSION2))
 
     def connect(self) -> None:
@@ -135,7 +135,7 @@ class Van:
         self._send(f"agents/{self.name}/status", "online", retain=True)
 
     def publish(self, message: Json) -> None:
-        """One estimate, and the newest retained, as the contract has it."""
+        """Publish one estimate, and the newest as retained, as the contract says."""
         topic = f"calibrated/{message['sensor']}/co"
         self._send(topic, json.dumps(message))
         self._send(f"{topic}/latest", json.dumps(message), retain=True)
@@ -150,11 +150,11 @@ class Van:
         self.client.publish(topic, payload, qos=1).wait_for_publish(10)
 
     def clear(self, topic: str) -> None:
-        """Take down what is retained."""
+        """Remove the retained messages."""
         self._send(topic, "", retain=True)
 
     def die(self) -> None:
-        """Vanish without a goodbye: the broker finds the socket closed and speaks the last will."""
+        """Close the socket without a disconnect, so that the broker publishes the last will."""
         self.client.loop_stop()
         if (socket := self.client.socket()) is not None:
             socket.close()
