@@ -1,4 +1,4 @@
-"""`make bench`: every benchmark in one run, so that what is compared was measured side by side."""
+"""`make bench`: all benchmarks in one run, so that compared figures come from the same run."""
 
 import importlib
 import os
@@ -9,7 +9,7 @@ SUITES = ("core", "agent", "trainer")
 
 
 def main(names: list[str]) -> None:
-    """Run the suites named, or all."""
+    """Run the named suites, or all of them."""
     for name in names or SUITES:
         print(f"\n## {name}\n", flush=True)
         importlib.import_module(f"tests.bench.{name}").main()

@@ -59,7 +59,7 @@ class Bench:
         self.health: dict[str, object] = {}
 
     def start(self) -> float:
-        """Start the agent; seconds from exec until it is subscribed, as the broker's status topic tells."""
+        """Start the agent; return the seconds from exec until its status topic says online."""
         self.health = {}
         with client(self.broker) as watcher:
             online: list[float] = []
@@ -89,7 +89,7 @@ class Bench:
         return int(counters.partition("\nwrite_bytes:")[2].split()[0])
 
     def wait_accepted(self, readings: int, timeout_s: float = 300) -> None:
-        """Until the agent's own health says that so many readings were accepted."""
+        """Wait until the agent's health counts this many accepted readings."""
         with client(self.broker) as watcher:
             watcher.on_message = lambda *m: self.health.update(json.loads(m[2].payload))
             watcher.subscribe("agents/van-1/health", qos=1)
@@ -100,7 +100,7 @@ class Bench:
             )
 
     def wait_delivered(self, timeout_s: float = 300) -> None:
-        """Until no estimate waits in the outbox."""
+        """Wait until the outbox is empty."""
         with client(self.broker) as watcher:
             watcher.on_message = lambda *m: self.health.update(json.loads(m[2].payload))
             watcher.subscribe("agents/van-1/health", qos=1)
@@ -131,7 +131,7 @@ def starting(place: Path, python: str) -> None:
 
 
 def throughput(place: Path, python: str) -> None:
-    """100 000 readings that wait at the broker, drained by a bare subscriber and then by the agent."""
+    """100 000 readings queued at the broker, read by a bare subscriber and then by the agent."""
     bare_cpu_s, bare_s = bare(MESSAGES)
     bench = Bench(place, python)
     bench.start()

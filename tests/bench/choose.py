@@ -39,7 +39,7 @@ Index = NDArray[np.intp]
 
 
 def sides(temperature: Array) -> dict[str, tuple[Index, Index]]:
-    """Which windows to learn from and which to judge on: apart in time, or in temperature.
+    """Which windows to fit and which to test, separated by time or by temperature.
 
     >>> {name: len(judge) for name, (_, judge) in sides(np.arange(8.0)).items()}
     {'later': 2, 'earlier': 2, 'second half': 4, 'first half': 4, 'warmer': 2, 'colder': 2}
@@ -58,7 +58,7 @@ def sides(temperature: Array) -> dict[str, tuple[Index, Index]]:
 
 
 def parts(trains: list[Dataset]) -> Iterator[list[Part]]:
-    """The recordings of one family, split and learnt from in each of the six ways."""
+    """The recordings of one family, split and fitted in each of the six ways."""
     splits = [sides(train.auxiliary) for train in trains]
     for name in splits[0]:
         print(f"judging on the {name} windows of {trains[0].name} …", file=sys.stderr)
@@ -88,7 +88,7 @@ def scores(folder: Path, family: Family) -> dict[str, float]:
 
 
 def table(folder: Path) -> str:
-    """One row for each method, one column for each family without faults on purpose, and their mean."""
+    """One row a method, one column a family without injected faults, and their mean."""
     families = [family for family in FAMILIES if "delivered" not in family.pattern]
     found = [scores(folder, family) for family in families]
     lines = [

@@ -50,7 +50,7 @@ FAMILIES = (
 
 
 def respire(train: Dataset, recipe: Recipe) -> Estimator:
-    """The model as the edge would serve it."""
+    """The model as on the edge."""
     train = train.warmed(recipe.warming)
     return fit_model(train, tuned(train, recipe), recipe).model.predict
 
@@ -75,7 +75,7 @@ METHODS: dict[str, Learner] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One recording, split, with an estimator of each method learnt from its train part."""
+    """One recording, split, with an estimator of each method fitted to its train part."""
 
     name: str
     train: Dataset
@@ -95,7 +95,7 @@ def part(path: Path) -> Part:
 
 
 def scores(estimator: Estimator, target: Part) -> tuple[float, float]:
-    """R² on the target's test part, without and with an adapter learnt on its train part."""
+    """R² on the target's test part, without and with an adapter fitted to its train part."""
     estimate = estimator(target.test.inputs, target.test.auxiliary)
     gain, offset = adapt.fit_adapter(
         estimator(target.train.inputs, target.train.auxiliary), target.train.target
@@ -104,7 +104,7 @@ def scores(estimator: Estimator, target: Part) -> tuple[float, float]:
 
 
 def transferred(estimator: Estimator, source: Part, target: Part) -> Estimator:
-    """The source's estimator behind a map learnt on the train parts, without a reference."""
+    """The source's estimator with a transfer fitted to the train parts, without a reference."""
     matrix = transfer.fit_map(source.train, target.train).matrix
     return lambda inputs, auxiliary: estimator(transfer.apply(matrix, inputs), auxiliary)
 
@@ -112,7 +112,7 @@ def transferred(estimator: Estimator, source: Part, target: Part) -> Estimator:
 def columns(
     parts: Sequence[Part], method: str, recipe: Recipe, same_days: bool
 ) -> Iterable[list[tuple[float, float]]]:
-    """Same recording; another; another behind a transfer."""
+    """The same recording, another one, and another one with transfer."""
     parts = [one.seen_with(recipe) for one in parts]
     yield [scores(one.estimators[method], one) for one in parts]
     pairs = list(permutations(parts, 2))
@@ -130,7 +130,7 @@ def cells(results: Iterable[list[tuple[float, float]]]) -> list[str]:
 
 
 def fits(folder: Path) -> str:
-    """What `model-export fit` says of each recording."""
+    """The output of `model-export fit` for each recording."""
     keys = ("n_train", "n_test", "r2_train", "r2_test", "coverage", "support", "bytes")
     lines = [f"| recording | {' | '.join(keys)} |", "|---|" + "--:|" * len(keys)]
     for path in sorted(folder.glob("*.csv.gz")):

@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def one_reading_us() -> float:
-    """CPU per reading over 600 topics, each a minute after the last, windows closing on the way."""
+    """CPU per reading over 600 topics, each a minute after the last, including closing windows."""
     decoder, windows = Decoder(), Windows()
     stream = itertools.cycle(
         (f"sensors/S{n % 200}/{('op1', 'op2', 'temperature')[n // 200]}", n) for n in range(600)

@@ -1,4 +1,4 @@
-"""How often the doctor is wrong: findings on sound simulated recordings, and injected faults it finds.
+"""The error rates of the doctor: findings in sound simulated recordings, and injected faults found.
 
     python -m tests.bench.doctor
 
@@ -89,7 +89,7 @@ def row(what: str, total: int, counts: Counter[str]) -> None:
 
 
 def sound(seeds: Iterable[int]) -> None:
-    """What is said of sound recordings, in each network."""
+    """Print the findings in sound recordings, for each network."""
     print("| sound recordings, seed | recordings | of them with |\n|---|---|---|")
     for seed in seeds:
         cases = _cases(simulated.network(seed, outliers=0.0))
@@ -99,7 +99,7 @@ def sound(seeds: Iterable[int]) -> None:
 
 
 def injected(seed: int) -> None:
-    """What is said of faults, beyond what the sound recording shows."""
+    """Print the findings for each fault that the sound recording does not have."""
     print("\n| fault | recordings | found |\n|---|---|---|")
     recordings = simulated.network(seed, sensors=SENSORS, outliers=0.0)
     for look, kinds in ((in_columns, IN_COLUMNS), (in_windows, IN_WINDOWS), (in_all, IN_ALL)):

@@ -1,8 +1,8 @@
 """The tables of docs/methods.md on real recordings: python -m tests.bench.real DIRECTORY OUT [warmed]
 
-Lists the recordings of DIRECTORY in a manifest, runs every method on them (it goes on where it ended), and
-prints wins and medians. The recordings as delivered, with their faults left in, are not among them. With
-`warmed` the six baselines, too, are told how much warmer it is than it was.
+Lists the recordings of DIRECTORY in a manifest, runs every method on them, and prints wins and medians. An
+interrupted run is resumed. Recordings as delivered, with their faults, are left out. With `warmed` the six
+baselines get the warming channels too.
 """
 
 import os
@@ -43,7 +43,7 @@ FAMILIES = {
 
 
 def places(folder: Path) -> Iterator[str]:
-    """The rows of the manifest, from what the files are called."""
+    """The rows of the manifest, from the names of the files."""
     yield "path,sensor,site,season,unit,gas"
     for path in sorted(folder.resolve().glob("*.csv.gz")):
         match path.name.removesuffix(".csv.gz").split("-"):
@@ -105,7 +105,7 @@ def by_family(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def manifest(folder: Path, out: Path) -> Path:
-    """The recordings as the experiment takes them."""
+    """The recordings in the form of the experiment."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / "manifest.csv"
     path.write_text("\n".join(places(folder)) + "\n")
@@ -122,7 +122,7 @@ def tell(table: pd.DataFrame) -> None:
 
 
 def warmed(found: Collection) -> Collection:
-    """The recordings as our default sees them, for every method."""
+    """The recordings with the inputs of our default, for every method."""
     return replace(found, members=tuple(member.warmed(WARMING) for member in found.members))
 
 

@@ -1,4 +1,4 @@
-"""Each fifth of every train part judged in turn: python -m tests.bench.stretches DIRECTORY OUT [warmed]
+"""Each fifth of every train part as test part: python -m tests.bench.stretches DIRECTORY OUT [warmed]
 
 The last 20 % of a recording are one event, and sensors that stood side by side share it. Here every method
 learns from four fifths of a train part and is judged on the fifth, five times over, so that no single day
@@ -26,7 +26,7 @@ STRETCHES = 5
 
 
 def stretch(member: Member, number: int) -> Member:
-    """A train part, split into a stretch to be judged on and the windows before and after it."""
+    """A train part, split into a stretch to test and the windows before and after it."""
     windows = np.arange(len(member.train))
     judged = np.array_split(windows, STRETCHES)[number]
     rest = np.setdiff1d(windows, judged)

@@ -1,4 +1,4 @@
-"""A bare paho subscriber that does nothing with what it gets: the yardstick for the whole agent."""
+"""A bare paho subscriber that ignores its messages, to compare the agent with."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ client.disconnect()
 
 
 def publish(broker: Mosquitto, messages: int, start_ms: int, rate: float | None = None) -> None:
-    """Publish so many JSON readings over 600 topics at QoS 1, event time running a minute a round."""
+    """Publish JSON readings over 600 topics at QoS 1; event time advances one minute a round."""
     channels = ("op1", "op2", "temperature")
     with client(broker) as publisher:
         begun = time.monotonic()
@@ -60,7 +60,7 @@ def publish(broker: Mosquitto, messages: int, start_ms: int, rate: float | None 
 
 
 def bare(messages: int) -> tuple[float, float]:
-    """CPU seconds and seconds that a bare subscriber takes for so many messages already at the broker."""
+    """CPU seconds and seconds of a bare subscriber for messages queued at the broker."""
     with tempfile.TemporaryDirectory() as place:
         broker = Mosquitto(Path(place), *CONFIG)
         try:

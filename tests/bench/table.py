@@ -1,4 +1,4 @@
-"""One line for each figure: what, how much, the bound it is held to, and whether it holds."""
+"""One line a figure: name, value, bound, and whether it is within the bound."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from collections.abc import Callable
 def row(
     what: str, value: float, unit: str, at_most: float | None = None, at_least: float | None = None
 ) -> bool:
-    """Print a figure beside its bound; True if it holds."""
+    """Print a figure beside its bound; return whether it is within."""
     holds = (at_most is None or value <= at_most) and (at_least is None or value >= at_least)
     bound = f"<= {at_most:g}" if at_most is not None else f">= {at_least:g}" if at_least is not None else ""
     mark = "" if not bound else "ok" if holds else "MISSED"
@@ -16,7 +16,7 @@ def row(
 
 
 def cpu_us(function: Callable[[], object], times: int, rounds: int = 5) -> float:
-    """The best CPU time of one call in microseconds: on a shared machine the least disturbed round."""
+    """The best CPU time of one call in microseconds: the least disturbed round on a shared machine."""
     best = float("inf")
     for _ in range(rounds):
         before = time.process_time()

@@ -2,9 +2,9 @@
 
     python -m tests.bench.takeaways FOLDER
 
-Simulates 48 datasets and the two swapped sensors put right, runs every method (it goes on where it ended),
-and checks each takeaway with a margin. Exit 1 if one does not hold. The paper's variant of RESPIRE is counted
-beside ours and shown; only ours is held to winning.
+Simulates 48 datasets and the two swapped sensors corrected, runs every method, and checks each takeaway with
+a margin. An interrupted run is resumed. Exit 1 if one does not hold. The paper's RESPIRE is counted beside
+ours and shown; only ours must win.
 """
 
 import json
@@ -29,7 +29,7 @@ SHIFTED = 0.1  # ppm between the zeros of two references
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A takeaway, the figures it rests on, and whether it holds; None if it is only shown."""
+    """A takeaway, its figures, and whether it holds; None if it is only shown."""
 
     says: str
     figures: str
@@ -42,7 +42,7 @@ class Claim:
 
 
 def claims(table: pd.DataFrame, corrected: pd.DataFrame, truth: dict[str, Any]) -> Iterator[Claim]:
-    """The paper's takeaways in its own order."""
+    """The paper's takeaways in its order."""
     yield from _capacity(table)
     for respire in (RESPIRE, RESPIRE_PAPER):
         yield from _most_wins(table, respire)
@@ -110,7 +110,7 @@ def _lifted(says: str, before: "pd.Series[float]", after: "pd.Series[float]", ma
 
 
 def run(folder: Path) -> list[Claim]:
-    """Simulate, evaluate, judge."""
+    """Simulate, evaluate and check."""
     network, out = folder / "network", folder / "results"
     swapped = ["--swapped", "none", "--sensors", ",".join(SWAPPED)]
     steps = [

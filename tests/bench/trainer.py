@@ -107,7 +107,7 @@ def tuning() -> None:
 
 
 def _sample(count: int) -> list[Hyperparameters]:
-    """Trials drawn evenly from the search space, outliers and all."""
+    """Trials drawn uniformly from the search space."""
     rng = np.random.default_rng(1)
     return [
         replace(

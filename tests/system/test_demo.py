@@ -1,4 +1,4 @@
-"""The demo as a newcomer runs it: real commands, a real broker, a real agent, a real Chromium."""
+"""The demo as a new user runs it: real commands, a real broker, a real agent, a real Chromium."""
 
 import csv
 import json
@@ -57,7 +57,7 @@ class Demo:
         return Path(self.told["truth"]).parent
 
     def said(self) -> str:
-        """What a newcomer has read on the terminal."""
+        """The text on the terminal."""
         return os.pread(self._words.fileno(), 1 << 16, 0).decode()
 
     def interrupt(self) -> None:
@@ -173,7 +173,7 @@ def test_the_dashboard_shows_the_running_demo(page: Page, tmp_path: Path) -> Non
 
 
 def test_a_broken_sensor_is_flagged_until_it_is_mended(demo: Demo, page: Page) -> None:
-    """A loose electrode beside five sound ones: the page names the sensor, says why, and forgives."""
+    """A loose electrode beside five sound ones: the page shows sensor and reason while it lasts."""
     loose = '[data-sensor="5CB6"]'
     with client(demo.broker) as saboteur:
 
@@ -230,7 +230,7 @@ def test_a_killed_agent_shows_as_offline(demo: Demo, page: Page) -> None:
 
 
 def test_a_demo_without_a_broker_ends_and_says_so(demo: Demo) -> None:
-    """Really the last: the demo is over."""
+    """The last test: it ends the demo."""
     (broker,) = [pid for pid, line in processes_of(demo.place).items() if "broker.conf" in line]
     os.kill(broker, signal.SIGKILL)
     assert demo.process.wait(30) != 0

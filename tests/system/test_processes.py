@@ -1,4 +1,4 @@
-"""Nothing that a test starts outlives it, however the test or the whole run ends."""
+"""Every process that a test starts ends with the test, however the test or the run ends."""
 
 import os
 import signal
@@ -63,7 +63,7 @@ def test_a_test_leaves_no_process_whatever_becomes_of_it(tmp_path: Path, then: s
 
 @pytest.mark.parametrize("workers", ["0", "1"])
 def test_children_end_when_pytest_is_killed(tmp_path: Path, workers: str) -> None:
-    """SIGKILL leaves nobody to tidy up, so the kernel tells the children; a worker follows its controller."""
+    """After SIGKILL the kernel signals the children; a worker ends with its controller."""
     run = start(pytest_command(tmp_path, "time.sleep(1000)", "-n", workers), cwd=ROOT)
     wait_until((tmp_path / "child").exists, 60, "the test")
     assert alive(tmp_path) == ["child", "grandchild"]

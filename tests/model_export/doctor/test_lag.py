@@ -32,7 +32,7 @@ def test_the_scan_is_the_regression_of_each_lag(every: int, lag: int) -> None:
 
 
 def test_two_days_are_needed() -> None:
-    """Fewer than eight blocks say nothing about chance."""
+    """Fewer than eight blocks give no interval."""
     assert scan(on_minutes(colocation(days=1.0))) is None
 
 

@@ -30,7 +30,7 @@ def test_the_search_spaces_are_those_of_the_papers_appendix() -> None:
 
 @pytest.mark.parametrize("name", ["DT", "KNN", "KRR", "RR"])
 def test_every_point_is_tried_and_the_best_is_kept(train: Dataset, name: str) -> None:
-    """The score of each point is the mean R² over three stretches of time, by a loop that hides nothing."""
+    """The score of each point is the mean R² over three stretches of time, by a plain loop."""
     found, best = grid_search(name, train), search(name, train)
     X, y = features(train.inputs, train.auxiliary), train.target
     assert len(found.cv_results_["params"]) == len(list(product(*SPACES[name].values())))
@@ -57,7 +57,7 @@ def _by_hand(found: Any, params: dict[str, Any], X: np.ndarray, y: np.ndarray) -
 
 @pytest.mark.parametrize("calm", [0, 30])
 def test_boosted_trees_from_one_fit_are_those_of_the_plain_search(train: Dataset, calm: int) -> None:
-    """Same choice, same score, same estimates, for all 27 points; also where a fold's reference rests."""
+    """Same choice, score and estimates for all 27 points; also where a fold has a constant reference."""
     short = train.part(slice(90))
     short = replace(short, target=np.where(np.arange(90) < calm, short.target[0], short.target))
     fast, plain = search("GBDT", short), grid_search("GBDT", short)
@@ -81,7 +81,7 @@ def test_kernel_lengths_are_quantiles_of_distances_between_windows(train: Datase
 
 @pytest.mark.parametrize("name", SPACES)
 def test_estimates_follow_the_unit_of_the_reference(train: Dataset, name: str) -> None:
-    """A reference in ppb gives the same estimates, 1000 times larger: units judge no method."""
+    """A reference in ppb gives the same estimates, 1000 times larger."""
     small = train.part(slice(90))
     in_ppb = replace(small, target=1000.0 * small.target)
     corner = {key: values[:1] for key, values in SPACES[name].items()}
@@ -92,7 +92,7 @@ def test_estimates_follow_the_unit_of_the_reference(train: Dataset, name: str) -
 
 @pytest.mark.parametrize("name", SPACES)
 def test_each_baseline_explains_a_sound_sensor(train: Dataset, name: str) -> None:
-    """With the middle of its space; the whole search is the business of the tests above."""
+    """With the middle of its space; other tests cover the whole search."""
     middle = {key: values[len(values) // 2 :][:1] for key, values in SPACES[name].items()}
     found = search(name, train, space=middle)
     assert r2(train.target, found.predict(features(train.inputs, train.auxiliary))) > 0.8

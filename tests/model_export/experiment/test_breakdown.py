@@ -1,4 +1,4 @@
-"""The theorem by simulation: what is promised is recovered, and what breaks is seen to break."""
+"""The theorem by simulation: what it promises is recovered, and more breaks the fit."""
 
 import json
 from math import sqrt
@@ -25,7 +25,7 @@ from model_export.experiment.breakdown import (
 
 @pytest.mark.parametrize("n", [100, 300])
 def test_the_truth_lies_in_the_top_eigenvectors_of_the_whole_matrix(n: int) -> None:
-    """F by its definition, N x N, with the channels taken back out of the world's own functions."""
+    """F by its definition, N x N, with the same channels."""
     world = make_world(n, seed=0)
     x = np.random.default_rng([n, 0])
     z, channels = x.uniform(0.0, 1.0, n), x.uniform(1.0, 2.0, (n, 2))
@@ -65,13 +65,13 @@ def test_the_theorems_step_survives_sqrt_n_of_any_adversary(adversary: str, n: i
 
 @pytest.mark.parametrize("step", ["projection", "ridge"])
 def test_nearly_half_of_the_targets_side_by_side_are_too_many(step: str) -> None:
-    """The breakdown point is a point: a cluster of 45 % is believed."""
+    """The fit follows a cluster of 45 %."""
     world = make_world(500, seed=0)
     assert error(world, world.steps[step], attack(world, "clustered", 225, 0), 225) > 0.5
 
 
 def test_limits_stop_at_the_first_failure() -> None:
-    """A recovery beyond it is luck."""
+    """A later recovery is chance."""
 
     def point(k: int, recovered: float) -> Point:
         return Point("ridge", "scattered", 100, k, k / 100, 0.0, recovered)
@@ -86,7 +86,7 @@ def test_a_linear_breakdown_point_has_exponent_one() -> None:
 
 
 def test_what_never_broke_is_no_breakdown_point() -> None:
-    """The most that was tried is a share of N, so its exponent would be 1 by construction."""
+    """The largest k is a share of N, so its exponent would always be 1."""
     points = [
         Point("ridge", adversary, n, k, k / n, 0.0, recovered)
         for n in (100, 1000)

@@ -1,4 +1,4 @@
-"""The evaluation as a whole: every case, an interrupted run that goes on, bad recordings set aside."""
+"""The whole evaluation: every case, resuming an interrupted run, and bad recordings."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_every_case_is_there_once(results: pd.DataFrame) -> None:
 def test_the_figures_are_those_of_the_parts_put_together_by_hand(
     colocation: Path, results: pd.DataFrame
 ) -> None:
-    """5A2D in T-W asked about 5CB6 in C-S, from the modules that the experiment is made of."""
+    """The model of 5A2D in T-W on 5CB6 in C-S, with the modules that the experiment uses."""
     members = {str(member.place): member for member in collect(colocation).members}
     source, beside, target = members["5A2D_T-W"], members["5A2D_C-S"], members["5CB6_C-S"]
     predict = METHODS["RR"](source.train, 4, 0).predict
@@ -104,7 +104,7 @@ def test_the_adapter_undoes_a_shift_of_the_reference(results: pd.DataFrame) -> N
 
 
 def test_a_transfer_map_makes_another_sensor_the_source(results: pd.DataFrame) -> None:
-    """The second sensor is a linear image of the first, so behind the map it is the first."""
+    """The second sensor is a linear image of the first, so with transfer it is the first."""
     same = results[(results["kind"] == "SS") & (results["method"] == "RR")]
     own = same[same["scenario"] == "S1"].set_index(["sensor", "dataset"])["r2"]
     behind = same[same["scenario"] == "S4"].set_index(["sensor", "dataset"])["r2"]
@@ -119,7 +119,7 @@ def test_kinds_are_site_then_season(site: str, season: str, expected: str) -> No
 
 
 def test_leaving_out_the_worst_windows_undoes_what_outliers_cost() -> None:
-    """Without any left out it is R² itself."""
+    """With none left out it is R²."""
     rng = np.random.default_rng(0)
     reference = rng.normal(size=200)
     estimate = reference + rng.normal(0, 0.1, 200)
@@ -175,7 +175,7 @@ def test_a_damaged_fit_is_named_and_fitted_again(
 def test_a_fit_that_fails_is_told_and_the_others_are_kept(
     colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A folder stands where one fit should be written; the report does without it."""
+    """A folder is in the place of one fit; the report is written without that fit."""
     for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
         (tmp_path / name).write_bytes((colocation / name).read_bytes())
     path = tmp_path / "out" / "fits" / "RESPIRE" / "5A2D_T-W.json"
@@ -236,7 +236,7 @@ def test_more_methods_may_be_added_to_a_run(colocation: Path, tmp_path: Path) ->
 def test_a_run_of_some_methods_keeps_the_results_of_the_others(
     colocation: Path, results: pd.DataFrame, tmp_path: Path
 ) -> None:
-    """Of those that are finished: one with a fit missing would take its cases from all others' boards."""
+    """Only complete methods: one without some fits would remove these cases from every board."""
     run(colocation, tmp_path, METHODS_USED, SETTINGS, jobs=2)
     more = run(colocation, tmp_path, ["DT"], SETTINGS, jobs=2)
     assert (more.methods, more.fitted, more.reused) == (("DT", "RR", "RESPIRE"), 8, 16)
@@ -249,7 +249,7 @@ def test_a_run_of_some_methods_keeps_the_results_of_the_others(
 def test_a_killed_run_goes_on_and_repeats_nothing(
     colocation: Path, results: pd.DataFrame, tmp_path: Path
 ) -> None:
-    """SIGKILL after some fits; what was kept is neither lost nor made again, and no worker lives on."""
+    """SIGKILL after some fits: stored fits are neither lost nor repeated, and no worker survives."""
     out = tmp_path / "out"
     line = ["experiment", str(colocation), "--out", str(out), "--methods", ",".join(METHODS_USED)]
     program = [sys.executable, "-m", "model_export", *line, "--trials", "4", "--jobs", "1"]
@@ -342,7 +342,7 @@ def test_sensors_that_each_stood_once_have_a_report_without_tests(colocation: Pa
 def test_corrected_data_need_not_be_those_that_were_run(
     colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A sensor that is in one of them only, a recording that cannot be read: told, and no more."""
+    """A sensor in only one of them, or a bad recording, is reported and skipped."""
     for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
         (tmp_path / name).write_bytes((colocation / name).read_bytes())
     (tmp_path / "corrected").mkdir()
@@ -364,7 +364,7 @@ def test_corrected_data_need_not_be_those_that_were_run(
 def test_corrected_data_of_which_none_can_be_used_are_told(
     colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those that were found by themselves; those that were asked for are an error before any work."""
+    """Data found by default; data named with --corrected are an error before any work."""
     (tmp_path / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
     (tmp_path / "corrected").mkdir()
     line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "RR"]
@@ -391,7 +391,7 @@ def test_an_unknown_method_is_an_error_before_any_work(
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """`experiment --quick` on a part of the simulated network, with 5092 put right in a folder apart."""
+    """`experiment --quick` on a part of the simulated network, with 5092 corrected in another folder."""
     data, out = tmp_path_factory.mktemp("network"), tmp_path_factory.mktemp("quick")
     datasets = ("B-W", "B-S", "C-W", "C-S")
     list(write_network(simulate(1, sensors=("5092", "5A2D"), datasets=datasets), data))
@@ -413,7 +413,7 @@ def test_quick_runs_two_sensors_and_three_methods(quick: tuple[Path, dict[str, A
 
 
 def test_the_takeaways_of_a_quick_run(quick: tuple[Path, dict[str, Any]]) -> None:
-    """With margins: transfers cost, the adapter wins it back, correcting the swap lifts every method."""
+    """Transfers lower R², the adapter restores it, and correcting the swap raises it for every method."""
     before, after = (pd.read_parquet(out / "results.parquet") for out in (quick[0], quick[0] / "corrected"))
     sound = before[before["sensor"] == "5A2D"].pivot_table("r2", "kind", "scenario", aggfunc="median")
     assert sound["S1"]["train"] > sound["S1"]["XX"] + 0.05
@@ -424,7 +424,7 @@ def test_the_takeaways_of_a_quick_run(quick: tuple[Path, dict[str, Any]]) -> Non
 
 
 def test_the_page_needs_nothing_else(quick: tuple[Path, dict[str, Any]]) -> None:
-    """All pictures are inside; each is a PNG beside it too."""
+    """All pictures are embedded; each is also a PNG file."""
     out, told = quick
     text = Path(told["report"]).read_text()
     sources = re.findall(r'(?:src|href)="([^"]{0,30})', text)

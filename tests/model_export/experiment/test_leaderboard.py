@@ -30,7 +30,7 @@ def table(scores: dict[str, list[tuple[str, str, float]]]) -> pd.DataFrame:
 
 
 def test_a_tie_is_a_win_for_both_and_transfer_is_the_sum() -> None:
-    """0.004 apart reads alike, 0.006 does not."""
+    """0.004 apart is a tie, 0.006 is not."""
     results = table(
         {
             "RR": [("train", "S1", 0.9), ("SS", "S1", 0.800), ("SX", "S1", 0.5), ("XX", "S1", 0.806)],
@@ -83,7 +83,7 @@ def test_the_paired_test_is_scipys_on_r2_cut_off_at_minus_one() -> None:
 
 
 def test_by_sensor_the_differences_are_averaged_first() -> None:
-    """Ten copies of a case prove no more than one, so two sensors that disagree prove nothing."""
+    """Ten copies of a case are no more evidence than one, so two sensors that differ prove nothing."""
     first = np.repeat([0.9, 0.3, 0.6], 10)
     second = np.repeat([0.5, 0.4, 0.5], 10)
     found = paired(first, second, ["A"] * 10 + ["B"] * 10 + ["C"] * 10)

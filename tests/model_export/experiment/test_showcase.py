@@ -1,4 +1,4 @@
-"""Choosing what to show: by rule, on tables small enough to choose from by eye."""
+"""The rules that choose the cases to show, on small tables."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ CASES = (("T-W", "T-W", "SS"), ("T-W", "C-S", "XX"), ("C-S", "T-W", "XX"))
 
 
 def table(quality: dict[str, float]) -> pd.DataFrame:
-    """Each sensor's models are as good as it is, at home and, minus 0.05, on any other sensor."""
+    """The models of a sensor have its quality on itself, and 0.05 less on any other sensor."""
     rows = []
     for sensor, r2 in quality.items():
         for target in quality:
@@ -108,7 +108,7 @@ def experiment(folder: Path) -> Experiment:
 
 
 def test_a_suspects_shift_is_not_the_references(tmp_path: Path) -> None:
-    """B's cases are the most striking, but if B is a suspect they prove nothing of references."""
+    """B has the largest shifts, but they are left out if B is a suspect."""
     found = experiment(tmp_path)
     for away, expected in (((), "B"), ({"B"}, "A")):
         case = shifted(found, "RESPIRE", "XX", away)

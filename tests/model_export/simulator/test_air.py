@@ -1,4 +1,4 @@
-"""The city's gases: two peaks a day, clean afternoons, dirty winters, short spikes."""
+"""The gases of the city: two peaks a day, clean afternoons, dirty winters, short spikes."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def by_hour(gas: Air) -> np.ndarray:
 
 @pytest.mark.parametrize("dataset", STARTS)
 def test_co_peaks_in_the_morning_and_the_evening(dataset: str) -> None:
-    """Traffic under a low lid: 7-10 and 19-23 o'clock; the afternoon is the cleanest, nights lie between."""
+    """Peaks at 7-10 and 19-23 o'clock; the afternoon is the cleanest, nights are between."""
     day = by_hour(air(dataset))
     morning, evening, afternoon, night = day[7:11].max(), day[19:23].max(), day[13:17].mean(), day[3:5].mean()
     assert 7 <= np.argmax(day[:14]) <= 10
@@ -37,7 +37,7 @@ def test_co_peaks_in_the_morning_and_the_evening(dataset: str) -> None:
 
 
 def test_the_magnitudes_are_those_of_an_indian_city() -> None:
-    """Means from 0.3 to 2 ppm, more in winter, more among lorries than on a campus, never below nothing."""
+    """Means from 0.3 to 2 ppm, more in winter, more among lorries than on a campus, never negative."""
     means = {dataset: air(dataset).co.mean() for dataset in STARTS}
     assert 0.3 < min(means.values()) < max(means.values()) < 2.0
     for site in SITES:
@@ -69,7 +69,7 @@ def test_nox_goes_with_co_only_in_part(dataset: str) -> None:
 
 
 def test_co_remembers_the_hour_before_and_not_the_week_before() -> None:
-    """The air is correlated over time, as what hangs over a city is."""
+    """The air of a city is correlated over time."""
     co = air("T-W").co.reshape(-1, 15).mean(axis=1)
     assert np.corrcoef(co[:-4], co[4:])[0, 1] > 0.7
     assert np.corrcoef(co[:-24], co[24:])[0, 1] < 0.3

@@ -25,7 +25,7 @@ def test_zero_and_gain_shift_the_readings() -> None:
 
 
 def test_moves_leave_shifts_of_a_tenth_of_a_ppm_or_so() -> None:
-    """Large enough that an adapter pays, small enough for an instrument of reference."""
+    """Large enough that an adapter helps, small enough for a reference."""
     zeros = [draw_analyser(stream(n, "move")).zero for n in range(500)]
     assert 0.08 < np.std(zeros) < 0.12
     assert np.max(np.abs(zeros)) < 0.5
@@ -33,7 +33,7 @@ def test_moves_leave_shifts_of_a_tenth_of_a_ppm_or_so() -> None:
 
 @given(st.floats(0.0, 0.5), st.integers(0, 400), st.integers(0, 2**32))
 def test_exactly_the_asked_share_is_spoilt_and_nothing_else(rate: float, n: int, seed: int) -> None:
-    """Every outlier is told of, and every other reading is untouched, missing ones included."""
+    """Every outlier is listed, and every other reading is unchanged, also missing ones."""
     reference = np.where(np.arange(n) % 7 == 0, np.nan, 1.0)
     spoilt, where = spoil(stream(seed, "outliers"), reference, rate)
     present = ~np.isnan(reference)

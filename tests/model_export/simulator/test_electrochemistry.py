@@ -14,7 +14,7 @@ COLD_ROOM_HOT = np.array([-20.0, 20.0, 50.0])
 
 
 def assert_within(cell: Cell, sheet: Datasheet) -> None:
-    """The functions of temperature, not the constants they are made from, meet the sheet's figures."""
+    """The functions of temperature are within the datasheet's ranges."""
     sensitivity, zero = cell.sensitivity_at(COLD_ROOM_HOT), cell.zero_at(COLD_ROOM_HOT)
     found = {
         "sensitivity": sensitivity[1],
@@ -60,7 +60,7 @@ def test_sensitivity_rises_and_the_zero_falls_with_heat(seed: int) -> None:
 
 
 def test_units_differ() -> None:
-    """No two of six packages share a sensitivity, a zero or an area ratio."""
+    """The six packages have different sensitivities, zeros and area ratios."""
     cells = [draw_package(1, sensor).co.cell for sensor in SENSORS]
     for name in ("sensitivity", "zero", "area_ratio", "zero_hot"):
         assert len({getattr(cell, name) for cell in cells}) == len(SENSORS)

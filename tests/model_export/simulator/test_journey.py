@@ -1,4 +1,4 @@
-"""Event time beside the wall clock, with a clock that the test turns."""
+"""Event time against the wall clock, with a clock that the test controls."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -13,7 +13,7 @@ NOW_MS = 1_763_258_437_123
 
 
 class Clock:
-    """A wall clock that moves only when somebody waits."""
+    """A wall clock that advances only during waits."""
 
     def __init__(self, stop_after_ms: float = float("inf")) -> None:
         self.now_ms = NOW_MS
@@ -37,7 +37,7 @@ def paced(journey: Journey, clock: Clock) -> Iterator[tuple[int, int]]:
 
 @given(st.floats(0.5, 5_000.0), st.integers(1, 120))
 def test_no_reading_is_ever_ahead_of_the_clock(speed_up: float, seconds: int) -> None:
-    """A minute is sent when it is over, never before; so an agent that refuses the future takes all."""
+    """A minute is sent when it is over, never before; so an agent accepts all of them."""
     journey = plan(NOW_MS, speed_up, seconds * 1000)
     for event_ms, wall_ms in paced(journey, Clock()):
         assert event_ms + 60_000 <= wall_ms
@@ -45,7 +45,7 @@ def test_no_reading_is_ever_ahead_of_the_clock(speed_up: float, seconds: int) ->
 
 @given(st.floats(2.0, 5_000.0), st.integers(1, 120))
 def test_a_bounded_journey_is_whole_windows_within_its_time(speed_up: float, seconds: int) -> None:
-    """As many as fit; where not even one fits, as many minutes as fit."""
+    """As many windows as fit; if none fits, as many minutes as fit."""
     clock, journey = Clock(), plan(NOW_MS, speed_up, seconds * 1000)
     rows = [*paced(journey, clock)]
     minutes = int(speed_up * seconds / 60)
@@ -55,7 +55,7 @@ def test_a_bounded_journey_is_whole_windows_within_its_time(speed_up: float, sec
 
 
 def test_an_endless_journey_catches_up_and_then_keeps_step() -> None:
-    """A week behind at 5040 times the speed: it arrives after two minutes, and from then on in real time."""
+    """A week behind at 5040 times the speed: after two minutes it continues in real time."""
     journey, clock = plan(NOW_MS, 5_040.0), Clock()
     rows = [row for row, _ in zip(paced(journey, clock), range(10_085), strict=False)]
     assert rows[0][0] == journey.start_ms
@@ -65,7 +65,7 @@ def test_an_endless_journey_catches_up_and_then_keeps_step() -> None:
 
 
 def test_a_journey_that_is_held_up_ends_soon_after_its_time() -> None:
-    """A broker that takes two seconds for every minute cannot make ten seconds last for ever."""
+    """With a broker that takes two seconds a minute, ten seconds still end."""
     journey, clock = plan(NOW_MS, 600.0, 10_000), Clock()
     for _ in paced(journey, clock):
         clock.now_ms += 2_000

@@ -1,4 +1,4 @@
-"""Publishing with acknowledgement: nothing is lost, and the broker is never outrun."""
+"""Publishing with acknowledgement: nothing is lost, and the number of open messages is limited."""
 
 import socket
 import threading
@@ -15,7 +15,7 @@ CONNACK, PUBACK = b"\x20\x02\x00\x00", b"\x40\x02"
 
 
 class SilentBroker:
-    """Lets a client in and reads what it publishes, but acknowledges only when told to."""
+    """Accepts a client and reads its messages, but acknowledges only on request."""
 
     def __init__(self) -> None:
         self.received = self.acknowledged = 0
@@ -38,7 +38,7 @@ class SilentBroker:
                 self.received += 1
 
     def acknowledge(self, count: int) -> None:
-        """Answer for the oldest so many messages."""
+        """Acknowledge the oldest messages."""
         for _ in range(count):
             self._peer.sendall(PUBACK + self._identifiers[self.acknowledged])
             self.acknowledged += 1
@@ -57,7 +57,7 @@ def silent() -> Iterator[SilentBroker]:
 
 
 def test_no_more_messages_are_in_flight_than_allowed(silent: SilentBroker) -> None:
-    """A broker that does not answer gets five messages and not a sixth, until it answers for one."""
+    """A broker that does not acknowledge gets five messages, and the sixth after it acknowledges one."""
     publisher = Publisher("127.0.0.1", silent.port, max_inflight=5)
     sent: list[int] = []
 
@@ -76,7 +76,7 @@ def test_no_more_messages_are_in_flight_than_allowed(silent: SilentBroker) -> No
 
 
 def test_a_van_that_waits_for_its_broker_can_be_stopped(silent: SilentBroker) -> None:
-    """The message that found no room is not sent, and the count tells what was not answered for."""
+    """The waiting message is not sent, and the count shows the missing acknowledgements."""
     stop = threading.Event()
     publisher = Publisher("127.0.0.1", silent.port, max_inflight=1)
     assert publisher.publish("sensors/x", b"first", stop.is_set)
@@ -96,7 +96,7 @@ def test_a_broker_that_is_not_there_is_named() -> None:
 
 
 def test_a_broker_that_refuses_is_named(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Not waited for: nobody will let us in by and by."""
+    """It is an error at once: waiting would not help."""
     broker = Mosquitto(tmp_path_factory.mktemp("broker"), "allow_anonymous false")
     publisher = Publisher(broker.host, broker.port, 1)
     publisher.publish("sensors/x", b"the one for which there is room", lambda: False)

@@ -82,7 +82,7 @@ def test_the_windows_that_count_are_as_many_as_in_table_1(seed: int) -> None:
 
 
 def served(recording: Recording) -> dict[int, list[float]]:
-    """Means of the windows that the daemon would find covered, by their start."""
+    """Means of the windows that the agent accepts, by their start."""
     windows, names = Windows(), ("op1", "op2", "temperature")
     rows = zip(recording.at_ms.tolist(), *(getattr(recording, name).tolist() for name in names), strict=True)
     for at_ms, *values in rows:
@@ -97,7 +97,7 @@ def served(recording: Recording) -> dict[int, list[float]]:
 
 
 def test_the_agents_windows_count_the_same() -> None:
-    """The alignment above is the daemon's own: same starts, same means."""
+    """The alignment above equals the agent's: same starts, same means."""
     for recording in (r for r in network().recordings if r.sensor == "1FEA"):
         starts, means, _ = aligned(recording)
         by_start = served(recording)
@@ -107,7 +107,7 @@ def test_the_agents_windows_count_the_same() -> None:
 
 
 def test_a_seed_gives_the_same_bits_and_another_seed_other_bits() -> None:
-    """Also where only a part is simulated: the part does not know of the rest."""
+    """Also if only a part is simulated."""
     whole, part = bits(simulate(3)), bits(simulate(3, sensors=["B5FF"], datasets=["C-S", "G-W"]))
     assert bits(simulate(3)) == whole
     assert part.keys() == {"B5FF_C-S", "B5FF_G-W"}
@@ -154,7 +154,7 @@ def test_an_outage_of_the_reference_is_common_to_all_sensors() -> None:
 
 @pytest.mark.parametrize("outliers", [0.0, 0.01, 0.05])
 def test_outliers_come_at_the_chosen_rate(outliers: float) -> None:
-    """The truth knows them all; readings that are none are the same without them."""
+    """The truth lists them all; other readings are the same without them."""
     place, plain = network(outliers=outliers).colocations["G-S"], network().colocations["G-S"]
     assert place.outliers.sum() == round(outliers * np.sum(~np.isnan(place.reference)))
     assert np.array_equal(place.reference[~place.outliers], plain.reference[~place.outliers], equal_nan=True)
@@ -162,7 +162,7 @@ def test_outliers_come_at_the_chosen_rate(outliers: float) -> None:
 
 @pytest.mark.parametrize("sensor", SENSORS)
 def test_sound_sensors_explain_co_and_swapped_ones_little(sensor: str) -> None:
-    """Least squares within a dataset: above 0.95 for a sound one, for a swapped one poor but not nothing."""
+    """Least squares within a dataset: above 0.95 for a sound one, for a swapped one poor but above 0."""
     scores = []
     for deployment in DEPLOYMENTS:
         _, inputs, reference = aligned(of(network(), sensor, deployment.dataset))
@@ -175,7 +175,7 @@ def test_sound_sensors_explain_co_and_swapped_ones_little(sensor: str) -> None:
 
 @pytest.mark.parametrize("sensor", SWAPPED)
 def test_correcting_the_swap_makes_a_sensor_sound(sensor: str) -> None:
-    """Its own CO cell was always there."""
+    """Its CO cell exists and is not read."""
     for deployment in DEPLOYMENTS:
         _, inputs, reference = aligned(of(network(corrected=True), sensor, deployment.dataset))
         assert r2(reference, least_squares(inputs, reference)) > 0.95
@@ -210,7 +210,7 @@ def test_swapped_sensors_stand_apart_in_millivolts() -> None:
 
 
 def test_temperature_ranges_of_datasets_differ_and_overlap() -> None:
-    """A transfer is a change of climate, not a leap into the unknown."""
+    """The temperatures of two datasets overlap."""
     ranges = {
         r.dataset: np.nanpercentile(r.temperature, [2, 98])
         for r in network().recordings

@@ -1,4 +1,4 @@
-"""A network on disk is what it was in memory, and its truth lies apart."""
+"""A network on disk equals that in memory, and the truth is in another folder."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def _written_order(network: Network, path: Path) -> list[Path]:
 
 
 def test_every_recording_reads_back_as_it_was(network: Network, directory: Path) -> None:
-    """To the digits of the file; rows that say nothing are left out."""
+    """To the digits of the file; rows without values are left out."""
     for recording in network.recordings:
         table = pd.read_csv(directory / f"{recording.name}.csv")
         assert [*table.columns] == ["timestamp", "op1", "op2", "temperature", "reference"]
@@ -47,7 +47,7 @@ def test_every_recording_reads_back_as_it_was(network: Network, directory: Path)
 
 
 def test_the_trainers_reader_finds_the_windows_of_table_1(network: Network, directory: Path) -> None:
-    """As many as the paper has, each with the reference that began with it."""
+    """As many as the paper has, each with the reference of its start."""
     for recording in network.recordings:
         place = network.colocations[recording.dataset]
         dataset = load([directory / f"{recording.name}.csv"], recording.sensor, "ppm")

@@ -24,7 +24,7 @@ def still_air(
 
 
 def calm(sensor: str, air: Air, swapped: bool = False) -> Signals:
-    """A package in a laboratory: no humidity that comes and goes, no draught."""
+    """A package in a laboratory: no change of humidity, no draught."""
     return sense(
         stream(1, "test"), draw_package(1, sensor), air, new_ms=NEW_MS, swapped=swapped, liveliness=0.0
     )
@@ -32,7 +32,7 @@ def calm(sensor: str, air: Air, swapped: bool = False) -> Signals:
 
 @pytest.mark.parametrize("sensor", SENSORS)
 def test_a_ppm_of_co_is_the_sensitivity_times_the_gain(sensor: str) -> None:
-    """op1 rises by S(T)·gain for each ppm and op2 by nothing: the auxiliary electrode never meets the gas."""
+    """op1 rises by S(T)·gain for each ppm; op2 is constant, as the gas does not reach its electrode."""
     package = draw_package(1, sensor)
     clean, dirty = calm(sensor, still_air(0.0, 20.0)), calm(sensor, still_air(1.0, 20.0))
     inside = np.array(20.0 + package.self_heating)
@@ -51,7 +51,7 @@ def test_noise_is_that_of_the_datasheet(sensor: str) -> None:
 
 
 def test_a_hot_package_carries_a_larger_zero_on_both_electrodes() -> None:
-    """Heat drives op1 and op2 down together, by unequal areas not equally."""
+    """Heat lowers op1 and op2 together, by different amounts because their areas differ."""
     cool, hot = calm("5A2D", still_air(0.0, 15.0)), calm("5A2D", still_air(0.0, 40.0))
     working, auxiliary = np.mean(hot.op1 - cool.op1), np.mean(hot.op2 - cool.op2)
     assert working < -10.0

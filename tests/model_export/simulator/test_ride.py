@@ -60,7 +60,7 @@ def test_every_reading_arrives_and_an_agent_takes_them_all(
 
 
 def test_a_ride_outlives_its_broker(durable_broker: Broker) -> None:
-    """The broker goes and comes back on the way; what was sent is acknowledged in the end."""
+    """The broker restarts during the ride; all messages are acknowledged in the end."""
     stop = threading.Event()
     way = Ride(durable_broker.host, durable_broker.port, speed_up=600.0, max_inflight=5)
     results: list[object] = []

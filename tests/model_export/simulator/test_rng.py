@@ -1,4 +1,4 @@
-"""Named streams and noise that remembers."""
+"""Named streams and autocorrelated noise."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The live van: the packages of the co-location, in air they were calibrated in."""
+"""The live van: the packages of the co-location, in air within the range of their data."""
 
 from itertools import islice
 
@@ -20,14 +20,14 @@ def minutes(count: int, seed: int = 1, first: int = 0) -> list[Minute]:
 
 
 def test_minutes_follow_each_other_on_whole_minutes() -> None:
-    """From the minute of the start on, over the seam between two stretches too."""
+    """From the first minute on, also between two stretches."""
     seam = STRETCH_DAYS * 1_440
     stamps = [minute.at_ms for minute in minutes(seam + 3)]
     assert stamps == [START_MS - 37_000 + 60_000 * n for n in range(seam + 3)]
 
 
 def test_the_hours_are_those_of_the_clock() -> None:
-    """However the days are chosen, it is coldest before six and warmest after noon in India."""
+    """It is always coldest before six and warmest after noon in India."""
     week = minutes(7 * 1_440)
     hour = np.array([(minute.at_ms + IST_MS) // 3_600_000 % 24 for minute in week])
     warmth = np.array([minute.readings["5A2D"]["temperature"] for minute in week])
@@ -73,7 +73,7 @@ def _full(values: np.ndarray) -> np.ndarray:
 
 
 def test_the_packages_are_those_of_the_co_location() -> None:
-    """What least squares learns from T-W holds on the road: R² above 0.95 against the true CO."""
+    """Least squares fitted to T-W has R² above 0.95 against the true CO on the van."""
     network = simulate(1, outliers=0.0, datasets=["T-W"])
     week = minutes(7 * 1_440)
     truth = np.array([minute.co for minute in week]).reshape(-1, 15).mean(axis=1)

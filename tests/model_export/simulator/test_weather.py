@@ -1,4 +1,4 @@
-"""The weather keeps to the normals of Lucknow, and leaves them as weather does."""
+"""The weather has the normals of Lucknow and realistic deviations."""
 
 from datetime import UTC, datetime
 
