@@ -1,6 +1,7 @@
 """Columns that reach a limit of the amplifier or the logger: many values are equal to the extreme."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -20,22 +21,35 @@ VISITS = 3  # separate visits to the extreme; one long visit is a stuck column
 GRAVE = 0.01  # share of the values
 
 
-def pile(series: Series, side: Side) -> tuple[float, int, int, float]:
-    """The extreme, its count, the number of visits, and the probability of that count or more."""
+@dataclass(frozen=True, slots=True)
+class Pile:
+    """The values at one end of a column."""
+
+    extreme: float
+    count: int
+    visits: int
+    chance: float  # the probability of that count or more
+
+    @property
+    def clipped(self) -> bool:
+        """Whether the extreme is too common to be chance."""
+        return self.visits >= VISITS and self.chance <= RARE
+
+
+def pile(series: Series, side: Side) -> Pile:
+    """The extreme of a column, compared with the levels next to it."""
     levels, counts = np.unique(series.values, return_counts=True)
     if side == "highest":
         levels, counts = levels[::-1], counts[::-1]
-    extreme, here = float(levels[0]), int(counts[0])
-    near = counts[1 : 1 + LEVELS]
-    found = runs(series)
-    visits = int(np.sum(series.values[found.starts] == extreme))
-    return extreme, here, visits, float(binom.sf(here - 1, here + near.sum(), 1.0 / (1 + len(near))))
+    extreme, count, near = float(levels[0]), int(counts[0]), counts[1 : 1 + LEVELS]
+    visits = int(np.sum(series.values[runs(series).starts] == extreme))
+    chance = float(binom.sf(count - 1, count + near.sum(), 1.0 / (1 + len(near))))
+    return Pile(extreme, count, visits, chance)
 
 
 def rails(series: Series) -> list[float]:
     """The values at which a column is clipped."""
-    piles = [pile(series, side) for side in SIDES]
-    return [extreme for extreme, _, visits, p in piles if visits >= VISITS and p <= RARE]
+    return [found.extreme for side in SIDES if (found := pile(series, side)).clipped]
 
 
 def check(cases: Sequence[Case]) -> Iterator[Finding]:
@@ -48,28 +62,26 @@ def check(cases: Sequence[Case]) -> Iterator[Finding]:
     for case in cases:
         for column, series in case.recording.series.items():
             for side in SIDES:
-                extreme, here, visits, p = pile(series, side)
-                if visits >= VISITS and p <= RARE:
-                    share = here / len(series.values)
-                    yield _finding(case, column, side, extreme, here, share, visits, p)
+                if (found := pile(series, side)).clipped:
+                    yield _finding(case, column, side, found, found.count / len(series.values))
 
 
-def _finding(
-    case: Case, column: str, side: Side, extreme: float, here: int, share: float, visits: int, p: float
-) -> Finding:
+def _finding(case: Case, column: str, side: Side, found: Pile, share: float) -> Finding:
+    evidence = {
+        "column": column,
+        "side": side,
+        "value": found.extreme,
+        "values": found.count,
+        "share": share,
+        "visits": found.visits,
+        "chance": found.chance,
+    }
     return case.finding(
         "clipped_channel",
         "error" if share > GRAVE else "warning",
-        {
-            "column": column,
-            "side": side,
-            "value": extreme,
-            "values": here,
-            "share": share,
-            "visits": visits,
-            "chance": p,
-        },
-        f"{column} is clipped at its {side} value {extreme:g}: {share:.1%} of its values, in {visits} visits",
-        f"Values beyond {extreme:g} were lost. Cut those minutes out before fitting, and lower the "
+        evidence,
+        f"{column} is clipped at its {side} value {found.extreme:g}: {share:.1%} of its values, in "
+        f"{found.visits} visits",
+        f"Values beyond {found.extreme:g} were lost. Cut those minutes out before fitting, and lower the "
         "amplifier's gain or widen the logger's range.",
     )

@@ -10,7 +10,7 @@ from model_export.doctor.case import Case
 from model_export.doctor.diagnose import Diagnosis
 from model_export.doctor.erratic import Curves
 from model_export.doctor.lag import Scan
-from model_export.figures.axes import BLUE, GREY, INK, ORANGE, PALE, STYLE, VERMILLION, WIDTH
+from model_export.figures.axes import BLUE, GREY, INK, ORANGE, PALE, STYLE, VERMILLION, blank, legend_below
 
 HOUR = 60
 CLOSE_UP = 120  # minutes
@@ -31,9 +31,8 @@ def picture(diagnosis: Diagnosis) -> Figure:
     case = worst(diagnosis)
     found = erratic.curves(case.law) if case.law else None
     channels = len(case.windows.channels) if found else 0
-    figure = Figure(figsize=(WIDTH, 3.0 + 1.7 * channels), layout="constrained")
     name = case.sensor if case.dataset == case.sensor else f"{case.sensor} in {case.dataset}"
-    figure.suptitle(f"{name}\nIs the clock right? Are the weights above noise?", x=0.02, ha="left")
+    figure = blank(3.0 + 1.7 * channels, f"{name}\nIs the clock right? Are the weights above noise?")
     panels = np.atleast_1d(figure.subplots(1 + channels))
     _lags(panels[0], case.scan, case.minutes)
     if found:
@@ -41,7 +40,7 @@ def picture(diagnosis: Diagnosis) -> Figure:
             _weights(axes, found, place, case.windows.channels[place])
         panels[-1].set_xlabel("temperature (°C)")
     figure.align_ylabels()
-    _legend(figure, panels.tolist())
+    legend_below(figure, *panels, columns=3)
     return figure
 
 
@@ -78,13 +77,3 @@ def _weights(axes: Axes, found: Curves, place: int, channel: str) -> None:
             label="erratic",
         )
     axes.set_ylabel(f"weight of {channel}\n(standardised)")
-
-
-def _legend(figure: Figure, panels: list[Axes]) -> None:
-    """One legend for all panels, below them."""
-    entries = {
-        label: handle
-        for axes in panels
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=3)

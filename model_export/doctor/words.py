@@ -1,6 +1,7 @@
 """A diagnosis as text for the operator, and as plain data."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -11,7 +12,7 @@ from model_export.doctor.finding import Finding, by_severity
 def data(diagnosis: Diagnosis) -> dict[str, Any]:
     """The data for stdout: findings, the gravest first, and the recordings that were examined."""
     return {
-        "findings": [_finding(finding) for finding in diagnosis.findings],
+        "findings": [asdict(finding) for finding in diagnosis.findings],
         "examined": [
             {
                 "sensor": case.sensor,
@@ -61,15 +62,3 @@ def _count(number: int, noun: str) -> str:
     ('1 finding', '2 findings')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        "code": finding.code,
-        "severity": finding.severity,
-        "sensor": finding.sensor,
-        "dataset": finding.dataset,
-        "evidence": dict(finding.evidence),
-        "summary": finding.summary,
-        "advice": finding.advice,
-    }

@@ -62,13 +62,13 @@ def date_axis(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
-def legend_below(figure: Figure, *panels: Axes) -> None:
+def legend_below(figure: Figure, *panels: Axes, columns: int | None = None) -> None:
     """One legend under all panels; an entry of several panels appears once."""
     named: dict[str, Any] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             named.setdefault(label, handle)
-    options = {"ncols": len(named), "handlelength": 1.4, "columnspacing": 1.0}
+    options = {"ncols": columns or len(named), "handlelength": 1.4, "columnspacing": 1.0}
     figure.legend([*named.values()], [*named], loc="outside lower center", **options)
 
 
