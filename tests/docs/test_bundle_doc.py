@@ -5,12 +5,13 @@ import json
 import math
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
@@ -21,7 +22,7 @@ TEXT = (ROOT / "docs" / "bundle.md").read_text()
 ON_ONE_LINE = " ".join(TEXT.split())
 GOLDEN = sorted((ROOT / "tests/edge_agent/core/golden").glob("*.bundle"))
 
-SHAPES = {
+SHAPES: dict[str, Callable[[float], float]] = {
     "matern12": lambda r: math.exp(-r),
     "matern32": lambda r: (1 + math.sqrt(3) * r) * math.exp(-math.sqrt(3) * r),
     "matern52": lambda r: (1 + math.sqrt(5) * r + 5 * r**2 / 3) * math.exp(-math.sqrt(5) * r),

@@ -69,7 +69,7 @@ def test_the_agent_is_ready_alive_and_stopping(
     assert heard == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
     assert agent.stop() == 0
     systemd.settimeout(0)
-    rest = []
+    rest: list[bytes] = []
     while not rest or rest[-1] != b"STOPPING=1":
         rest.append(systemd.recv(500).split(b"\n")[0])
     assert set(rest[:-1]) <= {b"WATCHDOG=1"}

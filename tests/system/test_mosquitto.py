@@ -12,12 +12,13 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.reasoncodes import ReasonCode
 
 from deploy.demo.brokers import mosquitto
+from deploy.demo.processes import free_port, listening
 from edge_agent.cli import main
 from edge_agent.core import bundle
 from edge_agent.core.messages import decode_estimate
 from edge_agent.settings import Settings
 from tests.conftest import make_model
-from tests.support.broker import AgentProcess, free_port, listening, wait_until
+from tests.support.broker import AgentProcess, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program, start
 from tests.system.test_agent import QUICK, readings

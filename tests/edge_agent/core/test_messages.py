@@ -4,7 +4,7 @@ import json
 import math
 from dataclasses import replace
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -8,13 +8,15 @@ import pandas as pd
 import pytest
 
 from edge_agent.core.errors import BadRecording
-from model_export.recordings.tables import Layout, read
+from model_export.recordings.tables import Layout, Recording, read
 from tests.support.recordings import FIRST_MS, saved, tidy
 
 Change = Callable[[pd.DataFrame], pd.DataFrame]
 
 
-def read_one(table: pd.DataFrame, path: Path, layout: Layout | None = None, sensor: str = "5A2D"):
+def read_one(
+    table: pd.DataFrame, path: Path, layout: Layout | None = None, sensor: str = "5A2D"
+) -> Recording:
     return read([saved(table, path)], sensor, layout)
 
 

@@ -3,15 +3,15 @@
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+from sklearn.preprocessing import MinMaxScaler  # type: ignore[import-untyped]
+from sklearn.utils.estimator_checks import parametrize_with_checks  # type: ignore[import-untyped]
 
 from model_export.regression.estimator import RespireRegressor
 from model_export.regression.respire import Hyperparameters, fit
 
 
-@parametrize_with_checks([RespireRegressor(), RespireRegressor(kernel="rbf", trend=0.0, auxiliary=0)])
+@parametrize_with_checks([RespireRegressor(), RespireRegressor(kernel="rbf", trend=0.0, auxiliary=0)])  # type: ignore[untyped-decorator]
 def test_it_passes_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 
