@@ -58,7 +58,8 @@ def experiment(
     request = Request(source, out, names, jobs or os.cpu_count() or 1, quick, corrected, trials, seed)
     with long_bar("fitting") as progress:
         figures = run(request, say, progress)
-    print_result(CommandResult(figures, tuple(f"skipped {one['name']}: {one['reason']}" for one in figures["skipped"])))
+    skipped = tuple(f"skipped {one['name']}: {one['reason']}" for one in figures["skipped"])
+    print_result(CommandResult(figures, skipped))
 
 
 def _counts(text: str) -> tuple[int, ...]:

@@ -37,7 +37,7 @@ class Family:
 
     title: str
     pattern: str
-    same_days: bool  # the sensors stood side by side, so a transfer can be learnt
+    same_days: bool  # the sensors stood side by side, so a transfer can be fitted
 
 
 FAMILIES = (

@@ -5,7 +5,7 @@ import json
 from dataclasses import fields, replace
 from pathlib import Path
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,6 +1,7 @@
 """The model: parity with the formula written out, and folding that changes nothing."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def written_out(model: Model, inputs: np.ndarray, auxiliary: np.ndarray) -> np.n
     w = K @ model.coefficients.T + np.column_stack([np.ones_like(z), z]) @ model.trend.T
     y = (w[:, :-1] * x).sum(axis=1) + w[:, -1]
     gain, offset = model.adapter
-    return gain * (y * model.target_scale.spread + model.target_scale.centre) + offset
+    return np.asarray(gain * (y * model.target_scale.spread + model.target_scale.centre) + offset)
 
 
 def variants() -> st.SearchStrategy[Model]:
@@ -89,7 +90,7 @@ def test_arrays_are_held_at_the_precision_of_a_bundle(model: Model) -> None:
         ({"channel_scales": (Scale(0.0, 1.0),)}, "2 channels need as many scales, got 1"),
     ],
 )
-def test_shapes_that_do_not_fit_are_refused(changes: dict[str, object], text: str) -> None:
+def test_shapes_that_do_not_fit_are_refused(changes: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         make_model(**changes)
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib.dates import num2date
 
 from model_export.calibration import plots
 from tests.support.models import drawn, linear
@@ -27,11 +26,11 @@ def test_the_timeline_shows_few_days_closely_and_all_by_day(
     """A month of windows at this width would hide the reference."""
     dataset = drawn(n, noise=0.05)
     detail, whole = plots.timeline(linear(half_width=0.1), dataset, n_train, "Over time").axes
-    times = num2date(detail.lines[0].get_xdata()[[0, -1]].astype("datetime64[ms]").astype(float) / 86_400_000)
-    assert (times[1] - times[0]).total_seconds() / 86_400 == pytest.approx(days - 1 / DAY)
+    times = np.asarray(detail.lines[0].get_xdata(), dtype="datetime64[ms]").astype(float) / 86_400_000
+    assert times[-1] - times[0] == pytest.approx(days - 1 / DAY)
     assert detail.get_title("left") == title
     medians = next(line for line in whole.lines if line.get_marker() == "o")
-    assert len(medians.get_xdata()) == n // DAY
+    assert np.size(medians.get_xdata()) == n // DAY
 
 
 def test_outliers_do_not_set_the_scale_of_the_errors() -> None:
@@ -51,4 +50,5 @@ def test_outliers_do_not_set_the_scale_of_the_errors() -> None:
 def test_without_errors_beyond_the_scale_there_is_no_note() -> None:
     """The scale shows at least 1.5 times the interval."""
     (axes,) = plots.residuals(linear(half_width=0.1), drawn(100), 80, "Error").axes
-    assert (axes.get_title("right"), axes.get_ylim()) == ("", pytest.approx((-0.165, 0.165)))
+    assert axes.get_title("right") == ""
+    assert axes.get_ylim() == pytest.approx((-0.165, 0.165))

@@ -149,7 +149,7 @@ def test_real_recordings_compress_as_promised(path: Path, trend: float) -> None:
     """On real sensors too: 95 % smaller, at most 0.002 of R² lost as served, float32 enough."""
     frame = pd.read_csv(path, parse_dates=["timestamp"], index_col="timestamp")
     frame = frame.resample("15min").mean().dropna()
-    channels = frame[[name for name in frame if name.startswith("op")]].to_numpy()
+    channels = frame[[name for name in frame.columns if name.startswith("op")]].to_numpy()
     data = (channels, frame["temperature"].to_numpy(), frame["reference"].to_numpy())
     fitted = fit(*data, tune(*data, trend=trend, trials=15).hyper)
     compressed = compress(fitted, *data)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
+from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score  # type: ignore[import-untyped]
 
 from model_export.calibration.fit import evaluate
 from model_export.regression.metrics import r2, score
@@ -40,5 +40,5 @@ def test_undefined_figures_are_nan() -> None:
 def test_a_model_is_evaluated_as_the_agent_serves_it() -> None:
     """Its own data gives R² 1; coverage comes from its interval."""
     actual = evaluate(linear(half_width=0.1), drawn(200))
-    assert (actual.n, pytest.approx(actual.r2), actual.coverage) == (200, 1.0, 1.0)
+    assert (actual.n, actual.r2, actual.coverage) == pytest.approx((200, 1.0, 1.0))
     assert isnan(evaluate(linear(), drawn(200)).coverage)
