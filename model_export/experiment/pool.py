@@ -36,18 +36,22 @@ def in_parallel(
     done, failed = 0.0, dict[Task, BaseException]()
     context = multiprocessing.get_context("spawn")  # forking a process that has threads may hang it
     pool = ProcessPoolExecutor(min(jobs, len(costs)), mp_context=context, initializer=_prepare)
-    with _ignore_sigint():
-        futures = {pool.submit(work, task): task for task in costs}
+    futures: dict[Future[None], Task] = {}
     try:
+        with _ignore_sigint():
+            for task in costs:
+                futures[pool.submit(work, task)] = task
         for future in as_completed(futures):
             task, error = futures[future], future.exception()
-            if _broken(future):
-                raise RespireError(_killed(futures, jobs)) from error
+            if isinstance(error, BrokenProcessPool):
+                raise error
             if error:
                 failed[task] = error
             done += costs[task]
             if progress:
                 progress(done, sum(costs.values()))
+    except BrokenProcessPool as error:
+        raise RespireError(_killed(costs, futures, jobs)) from error
     except KeyboardInterrupt:
         say("stopping: the fits that are running are finished first; Ctrl-C again stops now")
         _stop(futures)
@@ -57,9 +61,10 @@ def in_parallel(
     return failed
 
 
-def _killed(futures: Mapping[Future[None], Task], jobs: int) -> str:
+def _killed(tasks: Iterable[Task], futures: Mapping[Future[None], Task], jobs: int) -> str:
     """Tasks start in order, so the first ones without a result were running."""
-    left = [task for future, task in futures.items() if not future.done() or _broken(future)]
+    done = {task for future, task in futures.items() if future.done() and not _broken(future)}
+    left = [task for task in tasks if task not in done]
     return (
         f"a process of the experiment was killed, while fitting {', '.join(map(str, left[:jobs]))}; what was "
         "fitted is kept, so give the same line again, with fewer --jobs if memory is short, or without the "
