@@ -49,9 +49,8 @@ class HandClock(Clock):
 def asked(denied: list[str]) -> str:
     """What a process that may not use some system calls is told."""
     confined = [sys.executable, "-m", "tests.support.confine", json.dumps({"deny": denied})]
-    return run_program(
-        [*confined, sys.executable, "-c", ASK], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    program = [*confined, sys.executable, "-c", ASK]
+    return str(run_program(program, capture_output=True, text=True, check=True).stdout).strip()
 
 
 def test_a_kernel_that_may_not_be_asked_is_not_taken_for_synchronised() -> None:

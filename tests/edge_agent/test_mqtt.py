@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,12 +22,12 @@ WILL = ("agents/t/status", b"offline")
 class Line:
     """A connection and all that came through it."""
 
-    def __init__(self, port: int, max_pending: int = 5_000, **address: object) -> None:
+    def __init__(self, port: int, max_pending: int = 5_000, **address: Any) -> None:
         ticks = count()
         self.inbox = Inbox(max_pending)
         self.events: list[Event] = []
         self.connection = Connection(
-            Address("127.0.0.1", port, "test", **address),  # type: ignore[arg-type]
+            Address("127.0.0.1", port, "test", **address),
             WILL,
             self.inbox,
             lambda: next(ticks),
@@ -47,7 +48,7 @@ class Line:
 
 
 @contextmanager
-def line(port: int, **address: object) -> Iterator[Line]:
+def line(port: int, **address: Any) -> Iterator[Line]:
     made = Line(port, **address)
     made.connection.start(["sensors/+/+"])
     try:

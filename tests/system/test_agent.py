@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from paho.mqtt.client import Client, MQTTMessageInfo
+from paho.mqtt.client import Client, MQTTMessage, MQTTMessageInfo
 
 from edge_agent.bundles import Bundles
 from edge_agent.cli import main
@@ -129,7 +129,11 @@ def retained(broker: Broker, topic: str) -> bytes:
     """What a newcomer is given at once."""
     got: dict[str, bytes] = {}
     with client(broker) as newcomer:
-        newcomer.on_message = lambda *message: got.setdefault(message[2].topic, message[2].payload)
+
+        def keep(_client: Client, _data: object, message: MQTTMessage) -> None:
+            got.setdefault(message.topic, bytes(message.payload))
+
+        newcomer.on_message = keep
         newcomer.subscribe(topic, qos=1)
         wait_until(lambda: topic in got, what=topic)  # amqtt sometimes adds messages of other topics
     return got[topic]

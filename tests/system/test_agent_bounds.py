@@ -14,9 +14,9 @@ from tests.edge_agent.test_journal import estimate
 from tests.support.broker import AgentProcess, Broker, Mosquitto, client, wait_until
 from tests.system.test_agent import QUICK, START_MS, bundles, health, publish, readings
 from tests.system.test_agent_clock import HOUR_MS, Driven, booted, van
-from tests.system.test_faults import CALM, tiny_disk
+from tests.system.test_faults import CALM
 
-__all__ = ["bundles", "tiny_disk", "van"]
+__all__ = ["bundles", "van"]
 
 
 def test_a_disk_that_is_full_at_the_start_is_tried_again(

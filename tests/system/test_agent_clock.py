@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 import pytest
 from paho.mqtt.client import Client
 
@@ -35,8 +35,8 @@ class Driven:
             agent="van-1",
             state=self.state,
             bundles=directory / "bundles",
-            broker={"port": broker.port},  # type: ignore[arg-type]
-            journal={"commit_messages": 1, "durability": "process-crash", "max_mb": max_mb},  # type: ignore[arg-type]
+            broker={"port": broker.port},
+            journal={"commit_messages": 1, "durability": "process-crash", "max_mb": max_mb},
         )
         self._agent = Agent(settings, clock)
         self._heard: list[tuple[str, bytes]] = []

@@ -5,17 +5,14 @@ import random
 import socket
 import sqlite3
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 import pytest
 
 from edge_agent.core.messages import Reading
 from tests.support.broker import AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
-from tests.support.needs import require
-from tests.support.processes import run_program
 from tests.system.test_agent import (
     SENSORS,
     START_MS,
@@ -212,17 +209,6 @@ def test_the_uplink_may_be_away_for_a_week(tmp_path: Path, broker: Broker, bundl
     agent.stop()
     uplink.stop()
     assert [estimate.seq for estimate in collector.estimates] == list(range(1, windows + 1))
-
-
-@pytest.fixture
-def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of four megabytes."""
-    place = tmp_path / "tiny"
-    place.mkdir()
-    require("root")
-    run_program(["mount", "-t", "tmpfs", "-o", "size=4m", "none", place], check=True)
-    yield place
-    run_program(["umount", "--lazy", place], check=True)
 
 
 def test_a_full_disk_loses_nothing(
