@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from deploy.demo.processes import free_port
 from edge_agent.core import bundle
 from tests.conftest import make_model
 from tests.support import van as wire
-from tests.support.broker import AgentProcess, Mosquitto, client, free_port
+from tests.support.broker import AgentProcess, Mosquitto, client
 from tests.support.browser import Chromium, Page
 from tests.support.needs import dynamic_security_plugin, require
 from tests.support.processes import run_program
@@ -158,7 +159,7 @@ def test_lone_windows_are_dots_and_a_gap_has_no_stub(page: Page, van: Van) -> No
     """Of a run, a gap, a lone window and a gap, the canvas shows just the run and a dot."""
     newest = newest_start(van, "5A2D")
     for windows_ago, value in ((14, 1.0), (13, 1.0), (12, 1.0), (6, 3.0), (0, 3.0)):
-        narrow = {"value": value, "low": value, "high": value}
+        narrow: wire.Json = {"value": value, "low": value, "high": value}
         van.publish(estimate("LONE", newest - windows_ago * WINDOW_S, **narrow))
     show(page, "LONE")
     page.wait("document.querySelector('.day').dataset.points === '5'")
@@ -185,7 +186,13 @@ def test_a_day_that_was_refused_is_asked_for_again(
 def test_an_empty_window_is_told_from_one_that_never_came(page: Page, van: Van) -> None:
     """A tick in the colour of alerts stands under it; nothing stands under a gap."""
     start = newest_start(van, "5A2D")
-    empty = {"value": None, "low": None, "high": None, "quality": 9, "reasons": ["insufficient_coverage"]}
+    empty: wire.Json = {
+        "value": None,
+        "low": None,
+        "high": None,
+        "quality": 9,
+        "reasons": ["insufficient_coverage"],
+    }
     for windows_ago, changes in ((9, {}), (8, empty), (2, {}), (1, {}), (0, {})):
         van.publish(estimate("HOLE", start - windows_ago * WINDOW_S, **changes))
     show(page, "HOLE")
@@ -284,7 +291,14 @@ def test_what_no_sensor_sends_has_no_minutes_to_miss(page: Page, van: Van) -> No
 def test_any_gas_unit_and_size_are_shown_as_they_are(page: Page, van: Van) -> None:
     """Labels follow the newest estimate, small numbers keep their digits, and a level is not rounded up."""
     start = newest_start(van, "5A2D")
-    tiny = {"gas": "NO2", "unit": "mg/m³", "value": 0.0042, "low": 0.0031, "high": 0.0053, "level": 0.999}
+    tiny: wire.Json = {
+        "gas": "NO2",
+        "unit": "mg/m³",
+        "value": 0.0042,
+        "low": 0.0031,
+        "high": 0.0053,
+        "level": 0.999,
+    }
     van.publish(estimate("TINY", start, inputs={"op1": 0.0421, "op2": 0.0312}, **tiny))
     curves = {"humidity": [0.0, 50.0, 100.0], "op1": [0.1, 0.2, 0.3]}
     van.publish_card("TINY", auxiliary="humidity", curves=curves, domain={}, unit="mg/m³")
@@ -294,7 +308,7 @@ def test_any_gas_unit_and_size_are_shown_as_they_are(page: Page, van: Van) -> No
     page.wait_for_text("0.04210 ×", ".terms")
     page.wait_for_text("Weights against humidity", "[aria-label=Weights]")
     assert page.evaluate("document.querySelector('.day-section th:nth-child(2)').textContent") == "NO2, mg/m³"
-    bare = {"value": 0.0044, "low": None, "high": None}
+    bare: wire.Json = {"value": 0.0044, "low": None, "high": None}
     van.publish(estimate("TINY", start + WINDOW_S, **{**tiny, **bare, "unit": "ppb"}))
     page.wait_for_text("Last day NO2, ppb", ".day-section h2")
     assert page.evaluate("document.querySelector('.now .interval').innerText") == "no interval"
