@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
@@ -57,7 +58,7 @@ def in_parallel(
         _stop(futures)
         raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        _shut_down(pool)
     return failed
 
 
@@ -97,6 +98,18 @@ def _stop(futures: Iterable[Future[None]]) -> None:
         for worker in multiprocessing.active_children():
             worker.terminate()
         raise
+
+
+def _shut_down(pool: ProcessPoolExecutor) -> None:
+    """Wait for the workers to end.
+
+    Before 3.11.5 Python waits for ever if a worker was killed while a task was on its way to it (gh-94777).
+    Nobody reads on this side, so closing this side's end lets the writer see that nobody is left.
+    """
+    queue = getattr(pool, "_call_queue", None)
+    if sys.version_info < (3, 11, 5) and queue is not None:
+        queue._reader.close()
+    pool.shutdown(cancel_futures=True)
 
 
 def _prepare() -> None:

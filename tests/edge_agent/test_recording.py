@@ -8,7 +8,6 @@ import pytest
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import Reading
 from edge_agent.recording import read
-from model_export.recordings import tables
 
 CHANNELS = ("op1", "op2", "temperature")
 HEADER = "timestamp,op1,op2,temperature,reference\n"
@@ -40,33 +39,6 @@ def test_the_rows_of_one_sensor_are_taken(tmp_path: Path) -> None:
     with pytest.raises(BadRecording) as caught:
         list(read(file, "D3EB", CHANNELS))
     assert str(caught.value) == f"{file}: expected rows of sensor D3EB, got 5A2D, 5CB6; check --sensor"
-
-
-ROWS = [
-    "2024-02-01T10:15:30Z,5A2D,231.4,206.1,24.3",
-    "2024-02-01T15:46:30+05:30,5A2D,,206.2,24.4",
-    "2024-02-01 10:17:30.250,5A2D, 231.6 ,2.062e2,-24.5",
-    "2024-02-01T10:17:30Z,5CB6,1,2,3",
-    "2024-02-01T10:15:30Z,5A2D,999,999,999",
-]
-
-
-@pytest.mark.parametrize("rows", [ROWS, [f"{1706782530 + k},5A2D,{k},{k / 3},20" for k in range(5)]])
-@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
-def test_replay_and_trainer_read_the_same_values(tmp_path: Path, rows: list[str], name: str) -> None:
-    """Two readers, one meaning: times, sensors, empty cells, spaces, a byte order mark, gzip."""
-    text = "\ufefftimestamp,sensor, op1,op2,temperature\n" + "\n".join(rows) + "\n"
-    file = tmp_path / name
-    file.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
-    first: dict[str, dict[int, float]] = {}
-    for reading in read(file, "5A2D", CHANNELS):
-        first.setdefault(reading.channel, {}).setdefault(reading.at_ms, reading.value)
-    series = tables.read([file], "5A2D", with_reference=False).series
-    trained = {
-        column: pytest.approx(dict(zip(one.at_ms.tolist(), one.values.tolist(), strict=True)), rel=1e-15)
-        for column, one in series.items()
-    }
-    assert first == trained
 
 
 @pytest.mark.parametrize(
