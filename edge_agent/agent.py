@@ -45,7 +45,7 @@ class Agent:
         self._watch = Every(WATCH_MS)
         self._windows = _windows(settings)
         self._time = Timekeeper(clock, doubt_ms=self._windows.length_ms + self._windows.grace_ms)
-        self._bundles = Bundles(settings.bundles)
+        self._bundles = Bundles(settings.bundles, strict=False)
         models = self._bundles.models
         self._pipeline = Pipeline(self._windows, models, settings.agent, settings.windows.coverage)
         topics, limits = settings.topics, settings.limits
@@ -87,6 +87,8 @@ class Agent:
             self._ingress.start(filters)
             self._egress.start([self._request_topic])
         self._log.info("agent.started", agent=self._settings.agent, sensors=sorted(self._bundles.models))
+        for reason in self._bundles.refused.values():
+            self._log.error("bundle.refused", reason=reason)
 
     def step(self) -> None:
         """One iteration: wait, then handle what is due."""

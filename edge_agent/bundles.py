@@ -9,6 +9,7 @@ from edge_agent.core.errors import BadBundle
 from edge_agent.core.model import Model
 
 SUFFIX = ".bundle"
+MAX_TOTAL_BYTES = 4_194_304  # of all bundles; a model in memory has up to four times the size of its file
 
 Stamp = tuple[int, int, int]  # a file's ctime, size and inode
 
@@ -25,15 +26,19 @@ class Update(NamedTuple):
 class Bundles:
     """The models of a directory (or of one file); a bad bundle never replaces a good one."""
 
-    def __init__(self, path: Path) -> None:
-        """Load everything; here a bad bundle is an error, because a person is watching."""
+    def __init__(self, path: Path, strict: bool = True) -> None:
+        """Load everything; `strict` where a person is watching: one bad bundle is an error then.
+
+        Otherwise it is in `refused`, and the others serve. A path that cannot be read is always an error.
+        """
         self.models: dict[str, Model] = {}
+        self.refused: dict[Path, str] = {}  # the reasons, of the files as they are now
         self._path = path
         self._stamps: dict[Path, Stamp] = {}
         self._loaded: dict[Path, Model] = {}
         self._unreadable = False
         for update in self.refresh():
-            if update.reason:
+            if update.reason and (strict or update.file == path):
                 raise BadBundle(update.reason)
 
     def refresh(self) -> list[Update]:
@@ -57,6 +62,7 @@ class Bundles:
             if self._stamps.get(file) != stamp or (gone and file not in self._loaded)
         ]
         self._stamps = found
+        self.refused = {file: reason for file, reason in self.refused.items() if file in found}
         updates = gone + [update for file in changed for update in self._load(file)]
         if updates:
             self.models.clear()
@@ -64,15 +70,23 @@ class Bundles:
         return updates
 
     def _load(self, file: Path) -> list[Update]:
+        self.refused.pop(file, None)
         try:
             model = read(file)
+            self._refuse_excess(file)
             self._refuse_second(file, model.sensor)
         except BadBundle as error:
+            self.refused[file] = str(error)
             return [Update(file, None, None, str(error))]
         before = self._loaded.get(file, model)
         self._loaded[file] = model
         renamed = [Update(file, before.sensor, None)] if before.sensor != model.sensor else []
         return [*renamed, Update(file, model.sensor, model)]
+
+    def _refuse_excess(self, file: Path) -> None:
+        total = sum(self._stamps[each][1] for each in {*self._loaded, file})
+        if total > MAX_TOTAL_BYTES:
+            raise BadBundle(f"{file}: expected at most {MAX_TOTAL_BYTES} bytes of bundles, got {total}")
 
     def _refuse_second(self, file: Path, sensor: str) -> None:
         for other, model in self._loaded.items():
@@ -86,6 +100,8 @@ class Bundles:
 def read(file: Path) -> Model:
     """The model in one file; a file that is too large for a bundle is not read to its end."""
     try:
+        if file.exists() and not file.is_file():
+            raise BadBundle(f"{file}: not a file; expected a bundle written by model-export")
         with file.open("rb") as stream:
             data = stream.read(bundle.MAX_BYTES + 1)
     except OSError as error:

@@ -1,12 +1,14 @@
 """The health record: readings by outcome, the outbox, and which channels are silent or stuck."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from edge_agent.core.messages import format_time
+
+MAX_REASONS, MAX_REASON = 4, 300  # refused bundles in the record, and characters of each
 
 
 def resources() -> dict[str, int]:
@@ -20,6 +22,12 @@ def resources() -> dict[str, int]:
     return {"rss_bytes": pages * os.sysconf("SC_PAGE_SIZE"), "written_bytes": written[0]}
 
 
+def refusals(reasons: Iterable[str]) -> dict[str, Any]:
+    """How many bundles are refused, and why the first few are."""
+    known = list(reasons)
+    return {"refused": len(known), "reasons": [reason[:MAX_REASON] for reason in known[:MAX_REASONS]]}
+
+
 def record(
     *,
     agent: str,
@@ -29,6 +37,7 @@ def record(
     clock: str,
     readings: Mapping[str, int],
     outbox: Mapping[str, int | None],
+    bundles: Mapping[str, Any],
     sensors: Mapping[str, Any],
     journal_bytes: int,
 ) -> dict[str, Any]:
@@ -43,6 +52,7 @@ def record(
         "clock": clock,
         "readings": dict(readings),
         "outbox": dict(outbox),
+        "bundles": dict(bundles),
         "sensors": dict(sensors),
         "journal_bytes": journal_bytes,
         **resources(),

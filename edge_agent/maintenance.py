@@ -114,6 +114,7 @@ class Maintenance:
                 "oldest_s": None if oldest_ms is None else max(0, self._time.now_ms - oldest_ms) // 1000,
                 "dropped": self._journal.dropped,
             },
+            bundles={"loaded": len(models), **health.refusals(self._bundles.refused.values())},
             sensors={
                 sensor: heard.describe(sensor, models.get(sensor), silent_since_ms)
                 for sensor in sorted({*heard.sensors(), *models})

@@ -2,13 +2,16 @@
 
 import hashlib
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
+from edge_agent.core import packed
 from edge_agent.core.errors import BadBundle
 from edge_agent.core.kernel import KERNELS, Array
+from edge_agent.core.messages import LIMIT, is_sensor
 from edge_agent.core.model import Interval, Model, Scale
 from edge_agent.core.warming import PREFIX, REACH_MS, SHORTEST_MS, TEMPERATURE
 
@@ -17,6 +20,18 @@ MAX_BYTES = 1_048_576
 GOLDEN_PAIRS = 4
 GOLDEN_TOLERANCE = 1e-5  # of the target's spread: pairs are float32, and exp() differs in its last bits
 SLOWEST_MINUTES = 1440  # cadence: a reading a day, as the longest window is a day
+MAX_CHANNELS = 32  # the scaling is folded in (d + 1)² numbers
+MAX_SUPPORT = 8_192  # the card samples the kernel at 41 x m places
+MAX_TEXT = 64
+MAX_VALUE_BYTES = 16_384  # of a key that is not an array, packed; provenance is the largest
+SMALLEST = 1 / LIMIT  # spread, length scale: no estimate overflows, whatever else the bundle holds
+ARRAYS = ("support", "coefficients", "trend", "golden", "transfer")
+OTHERS = (
+    *("sensor", "gas", "unit", "channels", "auxiliary", "kernel", "length_scale", "scales", "adapter"),
+    *("domain", "provenance", "hold", "warming", "cadence", "interval"),
+)
+OUTER_ROOM = {"format": 16, "sha256": 64, "body": MAX_BYTES}
+BODY_ROOM = dict.fromkeys(ARRAYS, MAX_BYTES) | dict.fromkeys(OTHERS, MAX_VALUE_BYTES)
 
 
 def encode(model: Model) -> bytes:
@@ -28,7 +43,9 @@ def encode(model: Model) -> bytes:
 
 def decode(data: bytes, name: str = "bundle") -> Model:
     """The model in a bundle, after checks of its checksum, its shapes and its golden pairs."""
-    outer = _unpack(data, name)
+    if len(data) > MAX_BYTES:
+        raise BadBundle(f"{name}: expected at most {MAX_BYTES} bytes, got {len(data)}; is this a bundle?")
+    outer = packed.unpack(data, name, OUTER_ROOM)
     if (found := outer.get("format")) not in FORMATS:
         advice = "export again with a matching model-export"
         raise BadBundle(
@@ -37,7 +54,7 @@ def decode(data: bytes, name: str = "bundle") -> Model:
     body = outer.get("body")
     if not isinstance(body, bytes) or hashlib.sha256(body).digest() != outer.get("sha256"):
         raise BadBundle(f"{name}: checksum differs, the file was cut or altered; copy or export it again")
-    model, golden = _parse(_unpack(body, name), name, hashlib.sha256(body).hexdigest())
+    model, golden = _parse(packed.unpack(body, name, BODY_ROOM), name, hashlib.sha256(body).hexdigest())
     if (found == FORMATS[-1]) != bool(model.warming):
         raise BadBundle(f"{name}: format {found} and warming do not go together; export it again")
     _verify(model, golden, name)
@@ -97,18 +114,6 @@ def _bin(array: Array) -> bytes:
     return array.astype("<f4").tobytes()
 
 
-def _unpack(data: bytes, name: str) -> dict[str, Any]:
-    if len(data) > MAX_BYTES:
-        raise BadBundle(f"{name}: expected at most {MAX_BYTES} bytes, got {len(data)}; is this a bundle?")
-    try:
-        content = msgpack.unpackb(data)
-    except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException):
-        content = None
-    if not isinstance(content, dict):
-        raise BadBundle(f"{name}: not a bundle, or a cut one; copy or export it again")
-    return content
-
-
 def _parse(body: Mapping[str, Any], name: str, digest: str) -> tuple[Model, Array]:
     try:
         return _model(body, f"sha256:{digest[:16]}"), _array(body["golden"], GOLDEN_PAIRS)
@@ -118,21 +123,21 @@ def _parse(body: Mapping[str, Any], name: str, digest: str) -> tuple[Model, Arra
 
 
 def _model(body: Mapping[str, Any], model_id: str) -> Model:
-    channels = tuple(_text(channel) for channel in body["channels"])
+    channels = _channels(body["channels"])
     rows = len(channels) + 1
     *channel_scales, auxiliary_scale, target_scale = (_scale(pair) for pair in body["scales"])
     model = Model(
-        sensor=_text(body["sensor"]),
+        sensor=_name(body["sensor"]),
         gas=_text(body["gas"]),
         unit=_text(body["unit"]),
         channels=channels,
-        auxiliary=_text(body["auxiliary"]),
+        auxiliary=_name(body["auxiliary"]),
         kernel=_text(body["kernel"]),
         length_scale=_positive(body["length_scale"]),
         channel_scales=tuple(channel_scales),
         auxiliary_scale=auxiliary_scale,
         target_scale=target_scale,
-        support=_array(body["support"], None),
+        support=_support(body["support"]),
         coefficients=_array(body["coefficients"], rows),
         trend=_array(body["trend"], rows),
         hold=_range(body["hold"]) if "hold" in body else Model.hold,
@@ -150,20 +155,40 @@ def _model(body: Mapping[str, Any], model_id: str) -> Model:
     return model
 
 
+def _channels(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not 1 <= len(value) <= MAX_CHANNELS:
+        raise ValueError(f"something else where 1 to {MAX_CHANNELS} channels belong")
+    channels = tuple(_name(channel) for channel in value)
+    if len({*channels}) < len(channels):
+        raise ValueError("a channel twice")
+    return channels
+
+
+def _name(value: Any) -> str:
+    if not is_sensor(_text(value)):
+        raise ValueError(f"{value!r:.40} where a name without / + # belongs")
+    return str(value)
+
+
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > 64:
+    if not isinstance(value, str) or len(value) > MAX_TEXT or not value.isprintable():
         raise ValueError(f"{value!r:.40} where a short text belongs")
     return value
 
 
 def _is_fact(value: Any) -> bool:
-    return isinstance(value, str | int | float)
+    """Whether JSON has it: a score that could not be computed is NaN, and is left out."""
+    return isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not -LIMIT < value < LIMIT:
+        raise ValueError(f"{value!r:.40} where a number belongs")
+    return float(value)
 
 
 def _pair(value: Any) -> tuple[float, float]:
-    first, second = (float(number) for number in value)
-    if not np.isfinite([first, second]).all():
-        raise ValueError("a number that is not finite")
+    first, second = (_number(number) for number in value)
     return first, second
 
 
@@ -175,7 +200,7 @@ def _range(value: Any) -> tuple[float, float]:
 
 
 def _positive(value: Any) -> float:
-    if not 0.0 < float(value) < np.inf:
+    if _number(value) < SMALLEST:
         raise ValueError(f"{value!r:.40} where a positive number belongs")
     return float(value)
 
@@ -220,10 +245,19 @@ def _interval(value: Any) -> Interval:
     return Interval(half_width, level)
 
 
+def _support(value: Any) -> Array:
+    support = _array(value, None)
+    if len(support) > MAX_SUPPORT:
+        raise ValueError(f"{len(support)} support vectors where at most {MAX_SUPPORT} belong")
+    return support
+
+
 def _array(value: Any, rows: int | None) -> Array:
-    array = np.frombuffer(value, dtype="<f4").astype(np.float64)
-    if not np.isfinite(array).all():
+    packed_array = np.frombuffer(value, dtype="<f4")
+    # Before the cast, which warns of a signalling NaN.
+    if not np.isfinite(packed_array).all():
         raise ValueError("a number that is not finite")
+    array = packed_array.astype(np.float64)
     return array if rows is None else array.reshape(rows, -1)
 
 

@@ -135,12 +135,20 @@ def test_the_page_tells_how_many_minutes_a_window_needs(coverage: float) -> None
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    from edge_agent.core import bundle
+    from edge_agent.bundles import MAX_TOTAL_BYTES
+    from edge_agent.core import bundle, packed
     from edge_agent.core.windows import COVERAGE
 
     assert f"`coverage` ({COVERAGE} by default)" in ON_ONE_LINE
     assert f"minutes between readings (1 to {bundle.SLOWEST_MINUTES})" in ON_ONE_LINE
     assert f"at most {bundle.MAX_BYTES:,} bytes".replace(",", " ") in ON_ONE_LINE
+    assert f"| at most {packed.MAX_KEYS} |" in ON_ONE_LINE
+    assert f"| at most {packed.MAX_DEPTH} |" in ON_ONE_LINE
+    assert f"at most {bundle.MAX_VALUE_BYTES:,} bytes; so".replace(",", " ") in ON_ONE_LINE
+    assert f"| 1 to {bundle.MAX_CHANNELS}, each once |" in ON_ONE_LINE
+    assert f"| at most {bundle.MAX_SUPPORT:,} |".replace(",", " ") in ON_ONE_LINE
+    assert f"| at most {bundle.MAX_TEXT} printable characters;" in ON_ONE_LINE
+    assert f"together: {MAX_TOTAL_BYTES:,} bytes".replace(",", " ") in ON_ONE_LINE
     assert f"array ({bundle.GOLDEN_PAIRS}, d + 2)" in ON_ONE_LINE
     assert "1e-5·" in ON_ONE_LINE
     assert bundle.GOLDEN_TOLERANCE == 1e-5

@@ -3,7 +3,7 @@
 import json
 from importlib.metadata import version
 
-from edge_agent.health import record, resources
+from edge_agent.health import record, refusals, resources
 
 AT_MS = 1_706_778_000_000
 
@@ -23,6 +23,7 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
         clock="synchronised",
         readings={"accepted": 18},
         outbox={"depth": 0, "oldest_s": None, "dropped": 0},
+        bundles={"loaded": 0, **refusals([])},
         sensors={},
         journal_bytes=4_096,
     )
@@ -38,6 +39,14 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
         "clock": "synchronised",
         "readings": {"accepted": 18},
         "outbox": {"depth": 0, "oldest_s": None, "dropped": 0},
+        "bundles": {"loaded": 0, "refused": 0, "reasons": []},
         "sensors": {},
         "journal_bytes": 4_096,
     }
+
+
+def test_of_many_refused_bundles_the_first_are_named() -> None:
+    told = refusals(f"{n}.bundle: {'x' * 1_000}" for n in range(1_000))
+    assert told["refused"] == 1_000
+    assert [reason[:10] for reason in told["reasons"]] == [f"{n}.bundle: "[:10] for n in range(4)]
+    assert len(json.dumps(told)) < 1_500

@@ -12,6 +12,7 @@ from edge_agent.journal import Change, Journal
 from tests.edge_agent.test_clock import HandClock
 from tests.edge_agent.test_journal import estimate
 from tests.support.broker import AgentProcess, Broker, Mosquitto, client, wait_until
+from tests.support.hostile import sealed, sound_body
 from tests.system.test_agent import QUICK, START_MS, bundles, health, publish, readings
 from tests.system.test_agent_clock import HOUR_MS, Driven, booted, van
 from tests.system.test_faults import CALM
@@ -39,6 +40,22 @@ def test_a_disk_that_is_full_at_the_start_is_tried_again(
     assert agent.process
     assert agent.process.poll() != 78
     agent.stop()
+
+
+def test_an_agent_starts_with_a_bad_bundle_among_good_ones(
+    tmp_path: Path, broker: Broker, bundles: Path
+) -> None:
+    """Nobody is in the van to remove it; the others serve, and health has the reason."""
+    (bundles / "bad.bundle").write_bytes(sealed(sound_body("a+b")))
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, QUICK).start()
+    agent.wait_for("bundle.refused")
+    agent.wait_for("broker.connected")
+    wait_until(lambda: health(broker).get("bundles"))
+    told = health(broker)["bundles"]
+    agent.stop()
+    assert told["refused"] == 1  # type: ignore[index]
+    assert told["loaded"] == len(list(bundles.glob("*.bundle"))) - 1  # type: ignore[index]
+    assert "'a+b' where a name without / + # belongs" in told["reasons"][0]  # type: ignore[index]
 
 
 def test_a_silent_sensor_does_not_keep_its_window_open_until_the_clock_is_right(
