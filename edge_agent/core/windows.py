@@ -11,7 +11,7 @@ MINUTE_MS = 60_000
 WINDOW_MS = 900_000
 COVERAGE = 0.75  # of the expected minutes: the data capture rule of EU 2008/50/EC and US EPA
 IMPLAUSIBLE_MS = 86_400_000  # no sensor is a day ahead of a clock that can be trusted
-CLOSED_REMEMBERED = 8  # starts of closed windows, which must not open again
+CLOSED_REMEMBERED = 96  # starts of closed windows, a day of them, which must not open again
 # Measured: 120 to 133 bytes a reading, so 80 MB beside the agent's own 60; the unit's MemoryMax is 200 MB.
 # Two hundred sensors that send three channels every second need this many.
 MAX_TOTAL = 600_000
@@ -58,7 +58,13 @@ class _Sensor:
     horizon_ms: int = 0  # windows that start before this are closed
     arrived_ms: int = 0  # the steady clock when a reading was last accepted
     implausible: frozenset[int] = frozenset()  # starts of open windows with implausible timestamps
-    closed: tuple[int, ...] = ()  # starts of the last few
+    closed: tuple[int, ...] = ()  # starts of the last day's
+    closed_ahead: frozenset[int] = frozenset()  # those beyond the horizon, from implausible timestamps
+
+    def note_closed_ahead(self) -> None:
+        """After the horizon has moved back: windows beyond it that are closed must not open again."""
+        known = self.closed_ahead.union(self.closed)
+        self.closed_ahead = frozenset(start_ms for start_ms in known if start_ms >= self.horizon_ms)
 
 
 class Windows:
@@ -119,11 +125,10 @@ class Windows:
         if sensor is None:
             sensor = self._sensors[name] = _Sensor()
         start_ms = at_ms - at_ms % self.length_ms
-        if start_ms < sensor.horizon_ms:
-            if trusted and sensor.horizon_ms > now_ms + IMPLAUSIBLE_MS:
-                self._rewind_horizon(name, sensor, start_ms, now_ms)
-            if start_ms < sensor.horizon_ms:
-                return Outcome.LATE
+        if start_ms < sensor.horizon_ms and trusted and sensor.horizon_ms > now_ms + IMPLAUSIBLE_MS:
+            self._rewind_horizon(name, sensor, start_ms, now_ms)
+        if start_ms < sensor.horizon_ms or start_ms in sensor.closed_ahead:
+            return Outcome.LATE
         if self._total >= self.max_total:
             # Its timestamp still counts: windows close and make room.
             self._advance_horizon(name, sensor, at_ms)
@@ -152,6 +157,7 @@ class Windows:
         ends = [each + self.length_ms for each in sensor.closed if each <= now_ms + IMPLAUSIBLE_MS]
         sensor.horizon_ms = max([start_ms, *ends])
         sensor.implausible |= {each for each in sensor.open if each > start_ms}
+        sensor.note_closed_ahead()
         self._ripe.add(name)
         self._moved.add(name)
 
@@ -184,6 +190,7 @@ class Windows:
         state = self._sensors.setdefault(sensor, _Sensor())
         state.horizon_ms = max(state.horizon_ms, closed_until_ms)
         state.closed = tuple(closed[-CLOSED_REMEMBERED:])
+        state.note_closed_ahead()
 
     def take_closed_until(self) -> dict[str, int]:
         """{sensor: closed_until_ms} for `resume`, of the sensors where it changed since the last call.
@@ -223,6 +230,7 @@ class Windows:
         end_ms = start_ms + self.length_ms
         if start_ms in sensor.implausible:
             sensor.implausible -= {start_ms}
+            sensor.closed_ahead |= {start_ms}
         else:
             sensor.horizon_ms = max(sensor.horizon_ms, end_ms)
         self._moved.add(name)

@@ -65,10 +65,10 @@ class Driven:
             self._van.publish("agents/van-1/request", b"", qos=1).wait_for_publish(10)
             self._agent.step()
 
-    def say(self, channel: str, payload: object) -> None:
+    def say(self, channel: str, payload: object, sensor: str = "5A2D") -> None:
         """A reading comes in and is on disk."""
         before = self.seen()
-        self._van.publish(f"sensors/5A2D/{channel}", json.dumps(payload), qos=1).wait_for_publish(10)
+        self._van.publish(f"sensors/{sensor}/{channel}", json.dumps(payload), qos=1).wait_for_publish(10)
         self.turn_until(lambda: self.seen() > before)
 
     def seen(self) -> int:
@@ -239,6 +239,56 @@ def test_coming_back_from_a_stamp_far_ahead_opens_no_closed_window_even_after_a_
     second.turn(2)
     assert [each.start_ms for each in second.estimates(1)] == [3_999_999_600_000]
     second.stop()
+
+
+def far_ahead(driven: Driven) -> None:
+    """A stamp that the clock cannot judge; then the kernel calls the clock, which was right, synchronised."""
+    driven.say("op1", {"value": 9.0, "at": 4_000_000_000_000})
+    driven.clock.good = True
+    driven.clock.pass_ms(2_000)
+    driven.turn(2)
+
+
+def test_a_stamp_from_far_ahead_costs_no_reading_after_a_restart(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """The journal gives it back, because of the open window of another sensor; all readings must count."""
+    first = Driven(tmp_path, broker, HandClock(wall_ms=START_MS, good=False), van)
+    first.say("op1", {"value": 1.0, "at": START_MS}, sensor="5CB6")
+    far_ahead(first)
+    for number in range(12):
+        minute(first, number)
+    first.stop()
+    second = Driven(tmp_path, broker, first.clock, van)
+    for number in range(12, 17):
+        minute(second, number)
+    [estimate] = second.estimates(1)
+    second.stop()
+    assert (estimate.start_ms, estimate.minutes["op1"]) == (START_MS, 15)
+    assert estimate.inputs == {"op1": 238.0}
+
+
+def test_a_window_far_ahead_is_published_once_though_the_clock_is_lost_and_found(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS, good=False), van)
+    far_ahead(driven)
+    for number in range(3):
+        minute(driven, number)
+    driven.clock.good = False
+    driven.clock.pass_ms(2_000)
+    driven.turn(2)
+    again = json.dumps({"value": 10.0, "at": 4_000_000_001_000})
+    van.publish("sensors/5A2D/op1", again, qos=1).wait_for_publish(10)
+    driven.turn(2)
+    driven.clock.good = True
+    driven.clock.pass_ms(2_000)
+    driven.turn(2)
+    for number in range(3, 17):
+        minute(driven, number)
+    estimates = driven.estimates(2)
+    driven.stop()
+    assert [(e.start_ms, e.minutes["op1"]) for e in estimates] == [(3_999_999_600_000, 1), (START_MS, 15)]
 
 
 def minute(driven: Driven, number: int) -> None:
