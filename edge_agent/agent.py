@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from edge_agent.brokers import connections
@@ -43,10 +43,10 @@ class Agent:
         # Not the connection's `connected`, which is True before its event is handled here.
         self._subscribed = False
         self._watch = Every(WATCH_MS)
-        self._windows = _windows(settings)
-        self._time = Timekeeper(clock, doubt_ms=self._windows.length_ms + self._windows.grace_ms)
         self._bundles = Bundles(settings.bundles, strict=False)
         models = self._bundles.models
+        self._windows = _windows(settings, models)
+        self._time = Timekeeper(clock, doubt_ms=self._windows.length_ms + self._windows.grace_ms)
         self._pipeline = Pipeline(self._windows, models, settings.agent, settings.windows.coverage)
         topics, limits = settings.topics, settings.limits
         decoder = Decoder(topics.readings, topics.channels, limits.max_payload_bytes)
@@ -288,7 +288,7 @@ def run(settings: Settings) -> None:
             raise
 
 
-def _windows(settings: Settings) -> Windows:
+def _windows(settings: Settings, models: Container[str]) -> Windows:
     windows = settings.windows
     return Windows(
         length_ms=windows.length_s * 1000,
@@ -296,4 +296,5 @@ def _windows(settings: Settings) -> Windows:
         patience_ms=int(windows.patience_s * 1000),
         future_ms=int(windows.future_s * 1000),
         max_readings=windows.max_readings,
+        served=models,
     )

@@ -1,6 +1,6 @@
 """Windows of readings, aligned to the clock, and the rule of coverage; time comes in as an argument."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import ceil, fsum
@@ -12,9 +12,10 @@ WINDOW_MS = 900_000
 COVERAGE = 0.75  # of the expected minutes: the data capture rule of EU 2008/50/EC and US EPA
 IMPLAUSIBLE_MS = 86_400_000  # no sensor is a day ahead of a clock that can be trusted
 CLOSED_REMEMBERED = 96  # starts of closed windows, a day of them, which must not open again
-# Measured: 120 to 133 bytes a reading, so 80 MB beside the agent's own 60; the unit's MemoryMax is 200 MB.
-# Two hundred sensors that send three channels every second need this many.
-MAX_TOTAL = 600_000
+# Measured: 120 to 133 bytes a reading, so 106 MB beside the agent's own 60; the unit's MemoryMax is 200 MB.
+# Two hundred sensors that send three channels every second need MAX_TOTAL. Sensors without a bundle have
+# room of their own, so that invented names take none from the others.
+MAX_TOTAL, MAX_UNSERVED = 600_000, 200_000
 
 
 class Outcome(StrEnum):
@@ -24,7 +25,7 @@ class Outcome(StrEnum):
     DUPLICATE = "duplicate"  # same sensor, channel and at_ms as another: the first one counts
     LATE = "late"  # its window is closed
     FUTURE = "future"  # ahead of a clock that can be trusted
-    EXCESS = "excess"  # its channel has max_readings in this window, or all windows together have max_total
+    EXCESS = "excess"  # its channel has max_readings in this window, or there is no room in all windows
 
     __hash__ = str.__hash__  # Enum's own is slow Python, and every reading is counted
 
@@ -58,6 +59,8 @@ class _Sensor:
     horizon_ms: int = 0  # windows that start before this are closed
     arrived_ms: int = 0  # the steady clock when a reading was last accepted
     implausible: frozenset[int] = frozenset()  # starts of open windows with implausible timestamps
+    readings: int = 0  # in open windows
+    served: bool = False  # whether its readings are counted with those of sensors with a bundle
     closed: tuple[int, ...] = ()  # starts of the last day's
     closed_ahead: frozenset[int] = frozenset()  # those beyond the horizon, from implausible timestamps
 
@@ -95,18 +98,25 @@ class Windows:
         future_ms: int = 300_000,
         max_readings: int = 1_800,
         max_total: int = MAX_TOTAL,
+        served: Container[str] | None = None,
+        max_unserved: int = MAX_UNSERVED,
     ) -> None:
-        """`max_readings` limits one channel in one window, `max_total` the open windows of all sensors."""
+        """`max_readings` limits one channel in one window.
+
+        `max_total` limits the open windows of the sensors in `served` (None: of all), which may change;
+        `max_unserved` limits those of all other sensors.
+        """
         self.length_ms = length_ms
         self.grace_ms = grace_ms
         self.patience_ms = patience_ms
         self.future_ms = future_ms
         self.max_readings = max_readings
-        self.max_total = max_total
+        self._served = served
+        self._most = {True: max_total, False: max_unserved}
+        self._totals = {True: 0, False: 0}  # readings in open windows, of served and of other sensors
         self._ripe: set[str] = set()  # sensors whose event time has passed an open window
         self._moved: set[str] = set()  # sensors whose horizon has changed since it was last taken
         self._sensors: dict[str, _Sensor] = {}
-        self._total = 0  # readings in open windows
 
     def __contains__(self, sensor: str) -> bool:
         return sensor in self._sensors
@@ -129,7 +139,10 @@ class Windows:
             self._rewind_horizon(name, sensor, start_ms, now_ms)
         if start_ms < sensor.horizon_ms or start_ms in sensor.closed_ahead:
             return Outcome.LATE
-        if self._total >= self.max_total:
+        served = self._served is None or name in self._served
+        if served is not sensor.served:
+            self._recount(sensor, served)
+        if self._totals[served] >= self._most[served]:
             # Its timestamp still counts: windows close and make room.
             self._advance_horizon(name, sensor, at_ms)
             return Outcome.EXCESS
@@ -139,10 +152,17 @@ class Windows:
         if len(values) >= self.max_readings:
             return Outcome.EXCESS
         values[at_ms] = value
-        self._total += 1
+        sensor.readings += 1
+        self._totals[served] += 1
         sensor.arrived_ms = now_ms if steady_ms is None else steady_ms
         self._advance_horizon(name, sensor, at_ms)
         return Outcome.ACCEPTED
+
+    def _recount(self, sensor: _Sensor, served: bool) -> None:
+        """Its bundle came or went, or this is its first reading."""
+        self._totals[sensor.served] -= sensor.readings
+        self._totals[served] += sensor.readings
+        sensor.served = served
 
     def _advance_horizon(self, name: str, sensor: _Sensor, at_ms: int) -> None:
         """Windows that ended a grace before this event time are due."""
@@ -226,7 +246,9 @@ class Windows:
 
     def _pop(self, name: str, sensor: _Sensor, start_ms: int) -> Window:
         channels = sensor.open.pop(start_ms)
-        self._total -= sum(map(len, channels.values()))
+        closed = sum(map(len, channels.values()))
+        sensor.readings -= closed
+        self._totals[sensor.served] -= closed
         end_ms = start_ms + self.length_ms
         if start_ms in sensor.implausible:
             sensor.implausible -= {start_ms}

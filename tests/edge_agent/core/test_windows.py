@@ -244,6 +244,38 @@ def test_all_windows_together_are_bounded_until_one_closes() -> None:
     assert Counter(again) == {Outcome.ACCEPTED: 40, Outcome.EXCESS: 10}
 
 
+def test_invented_sensors_take_no_room_from_those_with_a_bundle() -> None:
+    """115 of them fill all there is for sensors without a bundle; the one with a bundle loses nothing."""
+    windows = Windows(LENGTH_MS, GRACE_MS, served={"5A2D"})
+    invented = (
+        reading(at_ms, channel=channel, sensor=f"X{number}")
+        for number in range(115)
+        for channel in ("op1", "op2", "temperature")
+        for at_ms in range(1_800)
+    )
+    outcomes = Counter(windows.add(each, now_ms=each.at_ms) for each in invented)
+    assert outcomes[Outcome.EXCESS] > 0
+    assert Counter(feed(windows, *(reading(n * 15_000) for n in range(60)))) == {Outcome.ACCEPTED: 60}
+
+
+def test_a_sensor_that_gets_a_bundle_takes_its_readings_along() -> None:
+    served: set[str] = set()
+    windows = Windows(LENGTH_MS, GRACE_MS, served=served, max_unserved=10)
+    assert Counter(feed(windows, *(reading(n) for n in range(12)))) == {
+        Outcome.ACCEPTED: 10,
+        Outcome.EXCESS: 2,
+    }
+    served.add("5A2D")
+    assert feed(windows, reading(20)) == [Outcome.ACCEPTED]
+    assert Counter(feed(windows, *(reading(n, sensor="X") for n in range(12)))) == {
+        Outcome.ACCEPTED: 10,
+        Outcome.EXCESS: 2,
+    }
+    served.clear()
+    windows.close_all()
+    assert feed(windows, reading(LENGTH_MS), reading(LENGTH_MS, sensor="X")) == [Outcome.ACCEPTED] * 2
+
+
 def test_after_a_restart_closed_windows_stay_closed() -> None:
     windows = Windows(LENGTH_MS, GRACE_MS)
     windows.resume("5A2D", closed_until_ms=LENGTH_MS)
