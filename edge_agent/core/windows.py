@@ -12,6 +12,7 @@ WINDOW_MS = 900_000
 COVERAGE = 0.75  # of the expected minutes: the data capture rule of EU 2008/50/EC and US EPA
 IMPLAUSIBLE_MS = 86_400_000  # no sensor is a day ahead of a clock that can be trusted
 CLOSED_REMEMBERED = 96  # starts of closed windows, a day of them, which must not open again
+BACKLOG_MS = 600_000  # after an outage, old readings of one sensor announce those of others for so long
 # Measured: 120 to 133 bytes a reading, so 106 MB beside the agent's own 60; the unit's MemoryMax is 200 MB.
 # Two hundred sensors that send three channels every second need MAX_TOTAL. Sensors without a bundle have
 # room of their own, so that invented names take none from the others.
@@ -117,6 +118,7 @@ class Windows:
         self._ripe: set[str] = set()  # sensors whose event time has passed an open window
         self._moved: set[str] = set()  # sensors whose horizon has changed since it was last taken
         self._sensors: dict[str, _Sensor] = {}
+        self._waited_ms = self._backlog_until_ms = 0  # on the steady clock, see `wait`
 
     def __contains__(self, sensor: str) -> bool:
         return sensor in self._sensors
@@ -155,6 +157,8 @@ class Windows:
         sensor.readings += 1
         self._totals[served] += 1
         sensor.arrived_ms = now_ms if steady_ms is None else steady_ms
+        if at_ms < now_ms - self.grace_ms and sensor.arrived_ms < self._backlog_until_ms:
+            self._waited_ms = sensor.arrived_ms
         self._advance_horizon(name, sensor, at_ms)
         return Outcome.ACCEPTED
 
@@ -221,9 +225,12 @@ class Windows:
         return {name: self._sensors[name].horizon_ms for name in moved}
 
     def wait(self, steady_ms: int) -> None:
-        """Start the patience of every sensor anew: after an outage readings may still arrive."""
-        for sensor in self._sensors.values():
-            sensor.arrived_ms = max(sensor.arrived_ms, steady_ms)
+        """Start the patience of every sensor anew: after an outage readings may still arrive.
+
+        So does every old reading for the next BACKLOG_MS, because a broker may hand over the readings of one
+        sensor before those of another. Not for ever: the clock of a sensor may be slow.
+        """
+        self._waited_ms, self._backlog_until_ms = steady_ms, steady_ms + BACKLOG_MS
 
     def _due(self, name: str, now_ms: int | None, steady_ms: int | None) -> Iterator[Window]:
         sensor = self._sensors[name]
@@ -236,13 +243,14 @@ class Windows:
         """Whether the clocks close a window that event time has not passed."""
         if steady_ms is None:
             return False
-        quiet_ms = steady_ms - sensor.arrived_ms
+        quiet_ms = steady_ms - max(sensor.arrived_ms, self._waited_ms)
         if now_ms is not None and now_ms >= start_ms + self.length_ms + self.grace_ms:
             return quiet_ms >= self.patience_ms
         return quiet_ms >= self.length_ms + self.grace_ms + self.patience_ms
 
     def _wake_ms(self, sensor: _Sensor, start_ms: int) -> int:
-        return max(start_ms + self.length_ms + self.grace_ms, sensor.arrived_ms + self.patience_ms)
+        arrived_ms = max(sensor.arrived_ms, self._waited_ms)
+        return max(start_ms + self.length_ms + self.grace_ms, arrived_ms + self.patience_ms)
 
     def _pop(self, name: str, sensor: _Sensor, start_ms: int) -> Window:
         channels = sensor.open.pop(start_ms)

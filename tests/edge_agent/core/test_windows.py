@@ -210,6 +210,32 @@ def test_after_an_outage_the_wall_clock_has_patience_anew() -> None:
     assert starts(windows.close(now_ms=5 * LENGTH_MS + 120_000)) == [0]
 
 
+def backlog(windows: Windows, seconds: int) -> list[Window]:
+    """A broker hands over an old window of A for so long, one reading a second, and then one of B."""
+    now_ms = 100 * LENGTH_MS
+    feed(windows, reading(5, sensor="A"), reading(5, sensor="B"))
+    windows.wait(steady_ms=now_ms)
+    closed: list[Window] = []
+    for second in range(1, seconds):
+        windows.add(reading(5 + second, sensor="A"), now_ms + second * 1_000)
+        closed += windows.close(now_ms + second * 1_000)
+    assert windows.add(reading(6, sensor="B"), now_ms + seconds * 1_000) in Outcome
+    return closed
+
+
+def test_a_short_patience_lasts_through_a_backlog() -> None:
+    """The readings of one sensor may come before those of another; both are still to come."""
+    windows = Windows(LENGTH_MS, GRACE_MS, patience_ms=2_000)
+    assert backlog(windows, seconds=60) == []
+    [a, b] = windows.close_all()
+    assert (a.channels["op1"].readings, b.channels["op1"].readings) == (60, 2)
+
+
+def test_a_sensor_whose_clock_is_slow_does_not_look_like_a_backlog_for_ever() -> None:
+    windows = Windows(LENGTH_MS, GRACE_MS, patience_ms=2_000)
+    assert [window.sensor for window in backlog(windows, seconds=700)] == ["B"]
+
+
 def test_one_silent_sensor_never_holds_another() -> None:
     windows = Windows(LENGTH_MS, GRACE_MS)
     feed(windows, reading(5, sensor="quiet"), reading(5), reading(LENGTH_MS + GRACE_MS))
