@@ -1,7 +1,8 @@
 """The health record: readings by outcome, the outbox, and which channels are silent or stuck."""
 
+import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from edge_agent.core.messages import format_time
 
 MAX_REASONS, MAX_REASON = 4, 300  # refused bundles in the record, and characters of each
+MAX_OTHERS = 64  # sensors without a bundle in the record: anybody may invent some
 
 
 def resources() -> dict[str, int]:
@@ -25,7 +27,22 @@ def resources() -> dict[str, int]:
 def refusals(reasons: Iterable[str]) -> dict[str, Any]:
     """How many bundles are refused, and why the first few are."""
     known = list(reasons)
-    return {"refused": len(known), "reasons": [reason[:MAX_REASON] for reason in known[:MAX_REASONS]]}
+    # The name of a file may be no text.
+    first = [reason[:MAX_REASON].encode(errors="replace").decode() for reason in known[:MAX_REASONS]]
+    return {"refused": len(known), "reasons": first}
+
+
+def listed(sensors: Iterable[str], models: Container[str]) -> tuple[list[str], int]:
+    """The sensors of the record, sorted: all with a bundle, MAX_OTHERS of the rest; and how many are not."""
+    names = [*dict.fromkeys(sensors)]
+    others = [name for name in names if name not in models]
+    unlisted = {*others[MAX_OTHERS:]}
+    return sorted(name for name in names if name not in unlisted), len(unlisted)
+
+
+def encode(health: Mapping[str, Any]) -> str:
+    """As JSON; names are not escaped, which would take three times the bytes."""
+    return json.dumps(health, separators=(",", ":"), ensure_ascii=False)
 
 
 def record(
@@ -39,6 +56,7 @@ def record(
     outbox: Mapping[str, int | None],
     bundles: Mapping[str, Any],
     sensors: Mapping[str, Any],
+    sensors_unlisted: int,
     journal_bytes: int,
 ) -> dict[str, Any]:
     """The health message of the wire contract."""
@@ -54,6 +72,7 @@ def record(
         "outbox": dict(outbox),
         "bundles": dict(bundles),
         "sensors": dict(sensors),
+        "sensors_unlisted": sensors_unlisted,
         "journal_bytes": journal_bytes,
         **resources(),
     }

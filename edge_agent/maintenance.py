@@ -1,6 +1,5 @@
 """Periodic work beside the readings: changed bundles, the journal's size, health, systemd."""
 
-import json
 from contextlib import suppress
 from typing import Any
 
@@ -63,7 +62,7 @@ class Maintenance:
         if self._trim.due(elapsed_ms):
             self._trim_journal()
         if self._health.due(elapsed_ms):
-            record = json.dumps(self._health_record(), separators=(",", ":"))
+            record = health.encode(self._health_record())
             self._publisher.publish_health(record)
             self._commits.add_fact("health", record)
         if self._alive.due(elapsed_ms):
@@ -102,6 +101,7 @@ class Maintenance:
         depth, oldest_ms = self._journal.outbox()
         silent_since_ms = self._time.elapsed_ms - int(self._settings.health.silent_s * 1000)
         models, heard = self._bundles.models, self._intake.heard
+        listed, unlisted = health.listed((*models, *heard.sensors()), models)
         return health.record(
             agent=self._settings.agent,
             now_ms=self._time.now_ms,
@@ -116,8 +116,8 @@ class Maintenance:
             },
             bundles={"loaded": len(models), **health.refusals(self._bundles.refused.values())},
             sensors={
-                sensor: heard.describe(sensor, models.get(sensor), silent_since_ms)
-                for sensor in sorted({*heard.sensors(), *models})
+                sensor: heard.describe(sensor, models.get(sensor), silent_since_ms) for sensor in listed
             },
+            sensors_unlisted=unlisted,
             journal_bytes=self._journal.size_bytes(),
         )

@@ -3,7 +3,9 @@
 import json
 from importlib.metadata import version
 
-from edge_agent.health import record, refusals, resources
+from edge_agent.core.messages import Reading
+from edge_agent.health import encode, listed, record, refusals, resources
+from edge_agent.intake import Heard
 
 AT_MS = 1_706_778_000_000
 
@@ -25,6 +27,7 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
         outbox={"depth": 0, "oldest_s": None, "dropped": 0},
         bundles={"loaded": 0, **refusals([])},
         sensors={},
+        sensors_unlisted=0,
         journal_bytes=4_096,
     )
     used = {name: told.pop(name) for name in ("rss_bytes", "written_bytes")}
@@ -41,6 +44,7 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
         "outbox": {"depth": 0, "oldest_s": None, "dropped": 0},
         "bundles": {"loaded": 0, "refused": 0, "reasons": []},
         "sensors": {},
+        "sensors_unlisted": 0,
         "journal_bytes": 4_096,
     }
 
@@ -50,3 +54,19 @@ def test_of_many_refused_bundles_the_first_are_named() -> None:
     assert told["refused"] == 1_000
     assert [reason[:10] for reason in told["reasons"]] == [f"{n}.bundle: "[:10] for n in range(4)]
     assert len(json.dumps(told)) < 1_500
+
+
+def test_invented_names_do_not_swell_the_record() -> None:
+    """256 names of 64 emoji took 210 kB, every minute."""
+    invented = [f"{n:03}" + "\N{PILE OF POO}" * 61 for n in range(256)]
+    heard = Heard()
+    heard.note((Reading(sensor, "op1", AT_MS, 1.0) for sensor in invented), elapsed_ms=0)
+    names, unlisted = listed(("5A2D", *heard.sensors()), {"5A2D"})
+    assert (len(names), names[-1], unlisted) == (65, "5A2D", 192)
+    said = encode({sensor: heard.describe(sensor, None, 0) for sensor in names})
+    assert len(said.encode()) < 30_000
+    assert set(json.loads(said)) == set(names)
+
+
+def test_a_file_name_that_is_no_text_gives_text() -> None:
+    assert refusals(["\udcff.bundle: cut"])["reasons"] == ["?.bundle: cut"]
