@@ -79,7 +79,7 @@ def _readings(place: str, row: list[str], sensor: str, columns: _Columns) -> Ite
     stamp = row[columns.timestamp]
     try:
         at_ms = parse_time(_epoch_or_text(stamp))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         expected = "a timestamp as ISO 8601 or epoch"
         raise BadRecording(
             f"{place}: expected {expected}, got {stamp[:40]!r}; correct or remove the row"

@@ -219,7 +219,7 @@ def load(file: Path | None = None) -> Settings:
         return Settings(**(_table(file) if file else {}))
     except ValidationError as error:
         raise BadSettings(f"{_variable(error) or source}: {_first(error)}") from error
-    except SettingsError as error:
+    except (SettingsError, RecursionError) as error:
         raise BadSettings(f"environment: {error}; lists are written as JSON") from error
 
 
@@ -243,7 +243,7 @@ def _table(file: Path) -> dict[str, Any]:
         return tomllib.loads(text.decode())
     except OSError as error:
         raise BadSettings(f"{file}: {error.strerror}; expected a settings file") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadSettings(f"{file}: {error}; expected TOML") from error
 
 

@@ -31,6 +31,14 @@ def test_gzip_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     assert list(read(file, "5A2D", CHANNELS)) == [Reading("5A2D", "op1", 1_706_782_530_000, 1.0)]
 
 
+@pytest.mark.parametrize("stamp", ["1e999", "-1e999", "nan", "1e300", "99999-01-01", "4102444800"])
+def test_a_time_that_is_none_is_one_line(tmp_path: Path, stamp: str) -> None:
+    file = tmp_path / "5A2D.csv"
+    file.write_text(f"timestamp,op1\n{stamp},1\n")
+    with pytest.raises(BadRecording, match=f"expected a timestamp as ISO 8601 or epoch, got '{stamp}'"):
+        list(read(file, "5A2D", CHANNELS))
+
+
 def test_the_rows_of_one_sensor_are_taken(tmp_path: Path) -> None:
     """A file may hold a whole van."""
     file = tmp_path / "van.csv"

@@ -33,6 +33,16 @@ def test_the_example_file_shows_the_defaults() -> None:
     assert settings.agent == "van-1"
 
 
+def test_deeply_nested_settings_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "deep.toml"
+    file.write_text("agent = " + "[" * 30_000)
+    with pytest.raises(BadSettings, match=r"deep\.toml: .*; expected TOML"):
+        load(file)
+    monkeypatch.setenv("EDGE_AGENT_TOPICS__CHANNELS", "[" * 100_000)
+    with pytest.raises(BadSettings, match="environment: "):
+        load()
+
+
 def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDGE_AGENT_BROKER__HOST", "10.0.0.5")
     monkeypatch.setenv("EDGE_AGENT_TOPICS__CHANNELS", '["op1", "temperature"]')
