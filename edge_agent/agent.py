@@ -110,7 +110,7 @@ class Agent:
             self._log.warning("clock.stepped", by_ms=stepped_ms)
         if self._commits.held and self._time.wall_time_known:
             self._log.info("readings.stamped", readings=len(self._commits.held))
-            self._keep(self._intake.feed(self._commits.release(self._time.offset_ms), self._time))
+            self._keep(self._intake.feed_held(self._commits.release(self._time.offset_ms), self._time))
         self._close_due()
         committed = self._commit() if self._commits.due(self._time.elapsed_ms) else []
         self._publisher.flush(committed)
@@ -153,7 +153,9 @@ class Agent:
         try:
             taken = self._intake.take(message, self._time)
         except BadReading as error:
-            self._limited.warning(self._time.elapsed_ms, "reading.rejected", reason=str(error))
+            self._limited.warning(
+                self._time.elapsed_ms, "reading.rejected", kind=error.kind, reason=str(error)
+            )
             self._commits.add_readings([], messages=[message])
             return
         self._keep(taken, [message])

@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from edge_agent import bundles, recording
 from edge_agent.core.card import inspection
 from edge_agent.core.errors import BadBundle, BadSettings, RespireError
-from edge_agent.core.messages import encode_estimate, parse_time
+from edge_agent.core.messages import encode_estimate
 from edge_agent.core.model import Model
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Outcome, Windows
+from edge_agent.systemd import journal_prefix
 
 # Imported late below too: pydantic takes 0.2 s, and replay and inspect do not need it.
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RespireError as error:
         if options.debug:
             raise
-        print(f"edge-agent: {error}", file=sys.stderr)
+        print(f"{journal_prefix('error')}edge-agent: {error}", file=sys.stderr)
         return CONFIGURATION if isinstance(error, BadSettings) else FAILED
 
 
@@ -72,7 +74,8 @@ def status(options: argparse.Namespace) -> int:
     else:
         health = newest_health(settings.state)
     print(health)
-    age_s = time.time() - parse_time(json.loads(health)["at"]) / 1000
+    # Not parse_time, which ends in 2100: a clock that was not set may be in any year.
+    age_s = time.time() - datetime.fromisoformat(json.loads(health)["at"]).timestamp()
     if age_s > REPORTS_MISSED * settings.health.interval_s:
         _say(f"status: last health report is {age_s / 60:.0f} minutes old; the agent is not running")
     return DONE

@@ -142,6 +142,14 @@ class Intake:
                 taken.others.append((outcome, reading))
         return taken
 
+    def feed_held(self, readings: Iterable[Reading], time: Timekeeper) -> Taken:
+        """Put readings in their windows that waited for the clock, now stamped.
+
+        Their messages may be delivered again. The journal deletes held readings with their traces, so these
+        go into the batch with the stamped ones.
+        """
+        return self.feed(readings, time, self._traces)
+
     def count(self, kind: str, readings: int) -> None:
         """Count readings that reach no window."""
         self._counts[kind] += readings
@@ -156,7 +164,8 @@ class Intake:
         sensor = readings[0].sensor
         if not self._admits(sensor):
             self.count("refused", 1)
-            raise BadReading(f"{message.topic}: too many sensors, {sensor} is not admitted; see max_sensors")
+            text = f"{message.topic}: too many sensors, {sensor} is not admitted; see max_sensors"
+            raise BadReading(text, "refused")
         if readings[0].at_ms != UNSTAMPED:
             return Decoded(readings, [], own_stamp=True)
         return self._stamp(message, readings, offset_ms)

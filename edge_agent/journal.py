@@ -141,7 +141,8 @@ class Journal:
             if any(of != boot for of, _, _ in rows):
                 db.execute("DELETE FROM held WHERE boot != ?", (boot,))
         kept = [reading for of, readings, _ in rows if of == boot for reading in readings]
-        traces = [trace for of, _, traces in rows if of == boot for trace in traces]
+        # Also of other boots: what is counted as lost may be delivered again.
+        traces = [trace for _, _, traces in rows for trace in traces]
         return kept, traces, sum(len(readings) for of, readings, _ in rows if of != boot)
 
     def commit(self, change: "Change", now_ms: int) -> list[Outgoing]:

@@ -1,29 +1,56 @@
 """Log events: JSON lines under systemd, readable lines on a terminal, repeated events at a limited rate."""
 
 import logging
+import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import structlog
 
 from edge_agent.core.messages import Estimate, format_time
+from edge_agent.systemd import PRIORITIES, journal_prefix
 
 EVERY_MS = 10_000
 
 
+class Stderr:
+    """The standard error, which may be closed, full, or a pipe without a reader: the agent continues.
+
+    Not sys.stderr: it would keep what it could not write. That is None if there was no stderr at the start;
+    the descriptor may then be another file.
+    """
+
+    def write(self, text: str) -> None:
+        """Write what can be written."""
+        if sys.stderr is not None:
+            with suppress(OSError):
+                os.write(2, text.encode(errors="backslashreplace"))
+
+    def flush(self) -> None:
+        """Nothing is kept."""
+
+
 def configure(level: str = "info", form: str = "auto") -> None:
     """Send events to stderr, so that stdout stays data."""
-    pretty = form == "pretty" or (form == "auto" and sys.stderr.isatty())
+    pretty = form == "pretty" or (form == "auto" and os.isatty(2))
     renderer: Any = structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer()
+    prefixes = {level: journal_prefix(level) for level in PRIORITIES}
+
+    def prefixed(_: Any, level: str, text: Any) -> str:
+        prefix = prefixes[level]
+        return prefix + str(text).replace("\n", f"\n{prefix}")
+
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             renderer,
+            prefixed,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(Stderr()),  # type: ignore[arg-type]
         cache_logger_on_first_use=True,
     )
 
@@ -51,12 +78,13 @@ class Limited:
 
     def __init__(self, every_ms: int = EVERY_MS) -> None:
         self._every_ms = every_ms
-        self._last_ms: dict[str, int] = {}
-        self._since: dict[str, int] = {}
+        self._last_ms: dict[tuple[str, str], int] = {}
+        self._since: dict[tuple[str, str], int] = {}
 
     def warning(self, elapsed_ms: int, event: str, **fields: Any) -> None:
-        """Log a warning, unless the same event was logged less than `every_ms` ago."""
-        self._since[event] = self._since.get(event, 0) + 1
-        if elapsed_ms - self._last_ms.get(event, -self._every_ms) >= self._every_ms:
-            self._last_ms[event] = elapsed_ms
-            logger().warning(event, **fields, since_last=self._since.pop(event))
+        """Log a warning, unless one of the same event and `kind` was logged less than `every_ms` ago."""
+        this = event, fields.get("kind", "")
+        self._since[this] = self._since.get(this, 0) + 1
+        if elapsed_ms - self._last_ms.get(this, -self._every_ms) >= self._every_ms:
+            self._last_ms[this] = elapsed_ms
+            logger().warning(event, **fields, since_last=self._since.pop(this))

@@ -1,9 +1,21 @@
-"""Notifications to systemd: ready, alive, stopping; nothing is sent without systemd."""
+"""What systemd hears: ready, alive, stopping, and the priority of log lines; nothing without systemd."""
 
 import os
 import re
 import socket
 from contextlib import suppress
+
+# sd-daemon(3); without a prefix every line in the journal has priority 6.
+PRIORITIES = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
+
+
+def journal_prefix(level: str) -> str:
+    """The prefix of a line on stderr if stderr is the journal, which JOURNAL_STREAM names; else nothing."""
+    with suppress(OSError):
+        stderr = os.fstat(2)
+        if os.environ.get("JOURNAL_STREAM") == f"{stderr.st_dev}:{stderr.st_ino}":
+            return f"<{PRIORITIES[level]}>"
+    return ""
 
 
 class Notifier:

@@ -6,7 +6,11 @@ class RespireError(Exception):
 
 
 class BadReading(RespireError):
-    """A message that is not a reading; it is counted and skipped."""
+    """A message that is not a reading; it is counted and skipped. `kind` is one of a few words."""
+
+    def __init__(self, text: str, kind: str) -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 class BadEstimate(RespireError):

@@ -94,7 +94,7 @@ class Decoder:
         """The readings of one message; without a timestamp they get `arrived_ms`."""
         sensor, channel = self._sources.get(topic) or self._source(topic)
         if len(payload) > self.max_bytes:
-            raise BadReading(f"{topic}: expected at most {self.max_bytes} bytes, got {len(payload)}")
+            raise BadReading(f"{topic}: expected at most {self.max_bytes} bytes, got {len(payload)}", "size")
         record = _parse(topic, payload)
         if channel is None:
             return self._combined(topic, sensor, record, arrived_ms)
@@ -106,7 +106,7 @@ class Decoder:
 
     def _combined(self, topic: str, sensor: str, record: Any, arrived_ms: int) -> list[Reading]:
         if not isinstance(record, dict):
-            raise BadReading(f"{topic}: expected a map of channels, got {_shown(record)}")
+            raise BadReading(f"{topic}: expected a map of channels, got {_shown(record)}", "map")
         at_ms = _at_ms(topic, record.get("at"), arrived_ms)
         readings = [
             Reading(sensor, name, at_ms, _number(topic, record[name], record[name]))
@@ -115,7 +115,7 @@ class Decoder:
         ]
         if not readings:
             expected, found = ", ".join(self.channels), ", ".join(map(str, record))
-            raise BadReading(f"{topic}: expected at least one of {expected}, got {_shown(found)}")
+            raise BadReading(f"{topic}: expected at least one of {expected}, got {_shown(found)}", "channels")
         return readings
 
     def _source(self, topic: str) -> tuple[str, str | None]:
@@ -124,12 +124,14 @@ class Decoder:
             if match := pattern.fullmatch(topic):
                 break
         else:
-            raise BadReading(f"{_shown(topic)}: expected a topic of the input templates")
+            raise BadReading(f"{_shown(topic)}: expected a topic of the input templates", "topic")
         sensor, channel = match["sensor"], match.groupdict().get("channel")
         if not is_sensor(sensor):
-            raise BadReading(f"{_shown(topic)}: expected a sensor name of 1-64 printable characters")
+            raise BadReading(
+                f"{_shown(topic)}: expected a sensor name of 1-64 printable characters", "sensor"
+            )
         if channel is not None and channel not in self.channels:
-            raise BadReading(f"{_shown(topic)}: expected a channel of {', '.join(self.channels)}")
+            raise BadReading(f"{_shown(topic)}: expected a channel of {', '.join(self.channels)}", "channel")
         if len(self._sources) >= MAX_TOPICS_REMEMBERED:
             self._sources.clear()
         self._sources[topic] = sensor, channel
@@ -173,7 +175,7 @@ def _parse(topic: str, payload: bytes) -> Any:
         return float(payload)
     except (ValueError, TypeError, OverflowError, RecursionError, StopIteration, msgpack.UnpackException):
         expected = "a number or a map of JSON or msgpack"
-        raise BadReading(f"{topic}: expected {expected}, got {_shown(payload)}") from None
+        raise BadReading(f"{topic}: expected {expected}, got {_shown(payload)}", "payload") from None
 
 
 def _parse_json(text: str) -> Any:
@@ -185,7 +187,7 @@ def _parse_json(text: str) -> Any:
 
 def _number(topic: str, value: Any, given: Any) -> float:
     if type(value) not in (float, int) or not -LIMIT < value < LIMIT:
-        raise BadReading(f"{topic}: expected a finite number, got {_shown(given)}")
+        raise BadReading(f"{topic}: expected a finite number, got {_shown(given)}", "number")
     return float(value)
 
 
@@ -195,7 +197,7 @@ def _at_ms(topic: str, at: Any, arrived_ms: int) -> int:
     try:
         at_ms = parse_time(at)
     except (ValueError, TypeError, OverflowError):
-        raise BadReading(f"{topic}: expected at as ISO 8601 or epoch, got {_shown(at)}") from None
+        raise BadReading(f"{topic}: expected at as ISO 8601 or epoch, got {_shown(at)}", "time") from None
     return at_ms
 
 

@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from edge_agent.cli import main
 from edge_agent.core import bundle
 from edge_agent.core.messages import decode_estimate
+from edge_agent.journal import Change, Journal
 from tests.conftest import make_model, make_warming_model
 from tests.edge_agent.core.test_pipeline import recording
 from tests.support.processes import run_program
@@ -177,3 +180,23 @@ def test_usage_errors_exit_2_and_help_shows_an_example() -> None:
     assert run("replay").returncode == 2
     assert run().returncode == 2
     assert "example: edge-agent replay --bundles bundles" in " ".join(run("replay", "--help").stdout.split())
+
+
+def test_status_knows_the_years_after_2100(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A gateway without a battery may stand in any year."""
+    with closing(Journal(tmp_path / "journal.db", 900_000)) as journal:
+        journal.commit(Change(facts={"health": '{"at": "2106-02-07T06:28:15Z"}'}), now_ms=0)
+    config = tmp_path / "edge-agent.toml"
+    config.write_text(f'state = "{tmp_path}"\n')
+    assert main(["status", "--config", str(config)]) == 0
+    assert capsys.readouterr().out == '{"at": "2106-02-07T06:28:15Z"}\n'
+
+
+def test_in_the_journal_the_last_line_is_an_error(tmp_path: Path) -> None:
+    """`journalctl -p err` shows why a start was refused."""
+    name = "import os; s = os.fstat(2); os.environ['JOURNAL_STREAM'] = f'{s.st_dev}:{s.st_ino}'\n"
+    tell = name + "import sys; from edge_agent.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", tell, "check", "--config", str(tmp_path / "no.toml")]
+    done = run_program(command, capture_output=True, text=True)
+    assert done.returncode == 78
+    assert done.stderr.startswith("<3>edge-agent: ")

@@ -1,18 +1,21 @@
 """The intake: what enters, with which stamp, and everything counted."""
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from edge_agent.clock import Timekeeper
+from edge_agent.commit import GroupCommit
 from edge_agent.core.errors import BadReading
 from edge_agent.core.messages import Decoder, Reading
 from edge_agent.core.model import Model
 from edge_agent.core.windows import Windows
 from edge_agent.intake import REMEMBERED, STUCK_REPEATS, Decoded, Heard, Intake
+from edge_agent.journal import Journal
 from edge_agent.mqtt import Message
 from tests.edge_agent.test_clock import HandClock
 
@@ -60,6 +63,37 @@ def test_a_redelivery_without_a_stamp_is_known_by_its_packet() -> None:
         again = each.decode(message(dup=True, arrived_ms=9_000), OFFSET_MS)
         assert again == Decoded([], [], own_stamp=False)
         assert counted(each) == {"duplicate": 1}
+
+
+@pytest.mark.parametrize("boot", ["same", "other"])
+@pytest.mark.parametrize("released", [True, False])
+def test_a_held_reading_that_is_delivered_again_counts_once(
+    tmp_path: Path, boot: str, released: bool
+) -> None:
+    """It was committed, and its acknowledgement was lost; then the agent started again."""
+    clock = HandClock(wall_ms=AT_MS, good=False)
+    with closing(Journal(tmp_path / "journal.db", 900_000)) as journal:
+        mine, time = intake(), Timekeeper(clock, doubt_ms=0)
+        commits = GroupCommit(journal, "same", 1_000, 20)
+        taken = mine.take(message(), time)
+        commits.add_readings(taken.accepted, taken.traces)
+        commits.hold(taken.held)
+        commits.commit(AT_MS)
+        if released:
+            taken = mine.feed_held(commits.release(time.offset_ms), time)
+            commits.add_readings(taken.accepted, taken.traces)
+            commits.commit(AT_MS)
+    with closing(Journal(tmp_path / "journal.db", 900_000)) as journal:
+        again = intake()
+        restored, held, lost = again.restore(journal, boot, time)
+        assert (restored, len(held), lost) == (
+            released,
+            not released and boot == "same",
+            not released and boot == "other",
+        )
+        taken = again.take(message(dup=True, arrived_ms=9_000), time)
+    assert (taken.accepted, taken.held) == ([], [])
+    assert again.counts["duplicate"] == 1
 
 
 def test_a_retained_reading_counts_only_with_a_stamp_of_its_own() -> None:
@@ -115,6 +149,27 @@ def test_what_is_not_a_reading_is_counted_and_said() -> None:
     with pytest.raises(BadReading, match="expected a finite number, got b'nan'"):
         mine.decode(message(b"nan"), 0)
     assert counted(mine) == {"rejected": 1}
+
+
+def test_every_kind_of_wrong_message_has_its_own_word() -> None:
+    """The log limits the rate of each kind."""
+    mine = intake(admitted="5A2D")
+    wrong = {
+        "topic": ("other/5A2D", b"1"),
+        "sensor": ("sensors/\x01/op1", b"1"),
+        "channel": ("sensors/5A2D/op9", b"1"),
+        "size": ("sensors/5A2D/op1", b"1" * 9_000),
+        "payload": ("sensors/5A2D/op1", b"{"),
+        "number": ("sensors/5A2D/op1", b"nan"),
+        "time": ("sensors/5A2D/op1", b'{"value": 1, "at": "soon"}'),
+        "map": ("sensors/5A2D", b"1"),
+        "channels": ("sensors/5A2D", b'{"op9": 1}'),
+        "refused": ("sensors/5CB6/op1", b"1"),
+    }
+    for kind, (topic, payload) in wrong.items():
+        with pytest.raises(BadReading) as caught:
+            mine.decode(message(payload)._replace(topic=topic), 0)
+        assert caught.value.kind == kind
 
 
 def test_a_sensor_that_is_not_admitted_is_counted_and_said() -> None:

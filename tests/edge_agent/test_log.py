@@ -71,6 +71,48 @@ def test_a_flood_is_told_once_in_a_while_with_its_size(limited: Limited) -> None
     ]
 
 
+def test_one_reason_does_not_hide_another(limited: Limited) -> None:
+    """A flood of one kind of wrong payload must not hide the others."""
+    with capture_logs() as events:
+        for at_ms in range(0, 1_000, 100):
+            limited.warning(at_ms, "reading.rejected", kind="number")
+            limited.warning(at_ms, "reading.rejected", kind="time")
+        limited.warning(10_000, "reading.rejected", kind="time")
+    assert [(event["kind"], event["since_last"]) for event in events] == [
+        ("number", 1),
+        ("time", 1),
+        ("time", 10),
+    ]
+
+
+@pytest.mark.parametrize("redirect", ["2>&-", "2>/dev/full", "2> >(true)"])
+def test_a_log_that_nobody_takes_ends_nothing(redirect: str) -> None:
+    """Closed, full, or a pipe whose reader has gone."""
+    tell = "import time\n" + TELL.format(level="info", form="json") + "logger().error('x')\nprint('on')\n"
+    command = ["bash", "-c", f'"$0" -c "$1" {redirect}', sys.executable, tell]
+    assert run_program(command, capture_output=True, text=True, check=True).stdout == "on\n"
+
+
+def test_in_the_journal_every_line_has_its_priority() -> None:
+    """So that `journalctl -p err` shows the errors; also each line of a traceback for eyes."""
+    tell = TELL.format(level="info", form="{form}")
+    name = "import os; s = os.fstat(2); os.environ['JOURNAL_STREAM'] = f'{s.st_dev}:{s.st_ino}'\n"
+    for form in ("json", "pretty"):
+        command = [sys.executable, "-c", name + tell.replace("{form}", form)]
+        lines = run_program(command, capture_output=True, text=True, check=True).stderr.splitlines()
+        assert {line[:3] for line in lines} == {"<6>", "<3>", "<2>"}
+        assert lines[-1].startswith("<2>")
+    assert json.loads(lines[0][3:] if form == "json" else "{}") is not None
+
+
+def test_outside_the_journal_no_line_has_a_prefix() -> None:
+    """The variable is inherited by programs whose stderr is something else."""
+    name = "import os; os.environ['JOURNAL_STREAM'] = '1:2'\n"
+    command = [sys.executable, "-c", name + TELL.format(level="info", form="json")]
+    err = run_program(command, capture_output=True, text=True, check=True).stderr
+    assert all(line.startswith("{") for line in err.splitlines())
+
+
 def test_one_kind_of_event_does_not_hide_another(limited: Limited) -> None:
     with capture_logs() as events:
         limited.warning(5, "reading.rejected")
