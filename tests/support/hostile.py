@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
 from edge_agent.core import bundle

@@ -12,7 +12,7 @@ from edge_agent.journal import Change, Journal
 from tests.edge_agent.test_clock import HandClock
 from tests.edge_agent.test_journal import estimate
 from tests.support.broker import AgentProcess, Broker, Mosquitto, client, wait_until
-from tests.support.hostile import sealed, sound_body
+from tests.support.hostile import hostile_bundles, sealed, sound_body
 from tests.system.test_agent import QUICK, START_MS, bundles, health, publish, readings
 from tests.system.test_agent_clock import HOUR_MS, Driven, booted, van
 from tests.system.test_faults import CALM
@@ -56,6 +56,34 @@ def test_an_agent_starts_with_a_bad_bundle_among_good_ones(
     assert told["refused"] == 1  # type: ignore[index]
     assert told["loaded"] == len(list(bundles.glob("*.bundle"))) - 1  # type: ignore[index]
     assert "'a+b' where a name without / + # belongs" in told["reasons"][0]  # type: ignore[index]
+
+
+def test_an_agent_serves_the_sound_sensors_through_a_thousand_hostile_bundles(
+    tmp_path: Path, broker: Broker, bundles: Path
+) -> None:
+    """Half of them are there at the start, half come while it works."""
+    hostile = list(hostile_bundles(1_000, seed=18))
+    for n, data in enumerate(hostile[:500]):
+        (bundles / f"0{n:04}.bundle").write_bytes(data)
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, QUICK).start()
+    agent.wait_for("broker.connected")
+    values: list[object] = []
+    with client(broker) as van:
+        van.on_message = lambda *message: values.append(json.loads(message[2].payload)["value"])
+        van.subscribe("calibrated/5A2D/co", qos=1)
+        publish(van, readings(minutes=17, sensors=("5A2D",)))
+        wait_until(lambda: len(values) == 1)
+        before = health(broker)["bundles"]["refused"]  # type: ignore[index]
+        for n, data in enumerate(hostile[500:]):
+            (bundles / f"1{n:04}.bundle").write_bytes(data)
+        wait_until(lambda: health(broker)["bundles"]["refused"] > before + 400)  # type: ignore[index]
+        publish(van, readings(minutes=32, sensors=("5A2D",))[17 * 3 :])
+        wait_until(lambda: len(values) == 2)
+    wait_until(lambda: health(broker)["bundles"]["refused"] > 900)  # type: ignore[index]
+    rss_bytes = health(broker)["rss_bytes"]
+    agent.stop()
+    assert None not in values
+    assert rss_bytes < 80_000_000  # type: ignore[operator]
 
 
 def test_a_silent_sensor_does_not_keep_its_window_open_until_the_clock_is_right(
