@@ -22,7 +22,7 @@ from edge_agent.maintenance import Maintenance
 from edge_agent.mqtt import Connected, Connection, Disconnected, Event, Inbox, Message, Published
 from edge_agent.publisher import Publisher
 from edge_agent.settings import Settings
-from edge_agent.state import only_agent, open_journal, replace_journal
+from edge_agent.state import only_agent, open_journal
 from edge_agent.systemd import Notifier
 
 MOST_AT_ONCE = 500
@@ -115,6 +115,7 @@ class Agent:
         committed = self._commit() if self._commits.due(self._time.elapsed_ms) else []
         self._publisher.flush(committed)
         self._answering = self._publisher.answer()
+        self._report_damage()
         self._maintenance.run_due("connected" if self._ingress.connected else "waiting for the broker")
 
     def _patience_s(self) -> float:
@@ -208,15 +209,22 @@ class Agent:
 
     def _open_journal(self) -> Journal:
         durability, length_ms = self._settings.journal.durability, self._windows.length_ms
-        journal, aside = open_journal(self._settings.state, length_ms, durability, self._time.now_ms)
+        journal, aside, reason = open_journal(self._settings.state, length_ms, durability, self._time.now_ms)
         if aside:
-            self._log.error("journal.set_aside", file=str(aside), reason="the file was damaged")
+            self._log.error("journal.set_aside", file=str(aside), reason=reason)
         return journal
+
+    def _report_damage(self) -> None:
+        """What the journal skipped; each row once, because it is deleted or read only on request."""
+        for reason in self._journal.damage:
+            self._log.error("journal.damaged", reason=reason)
+        self._journal.damage.clear()
 
     def _restore(self, boot: str) -> GroupCommit:
         """Continue where the journal ends: open windows, past temperatures, held readings."""
         restored, held, lost = self._intake.restore(self._journal, boot, self._time)
         self._prime()
+        self._report_damage()
         self._log.info(
             "journal.opened",
             readings_restored=restored,
@@ -279,14 +287,13 @@ class Agent:
 
 
 def run(settings: Settings) -> None:
-    """Run an agent until it is stopped; a damaged journal is replaced for the next start."""
+    """Run an agent until it is stopped; the next start reads a damaged journal again, and replaces it."""
     clock = Clock(trusted=settings.clock == "trusted")
     with only_agent(settings.state):
         try:
             Agent(settings, clock).run()
         except JournalCorrupt as error:
-            aside = replace_journal(settings.state, clock.now_ms())
-            logger().error("journal.set_aside", file=str(aside), reason=str(error))
+            logger().error("journal.damaged", reason=str(error))
             raise
 
 

@@ -4,42 +4,24 @@ One SQLite file. Readings are stored in batches, one row per batch, because a ro
 an SD card. A batch and the estimates of the windows it closed are one transaction.
 """
 
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
-from edge_agent.core.errors import JournalCorrupt, JournalUnavailable, JournalUnwritable
-from edge_agent.core.messages import LIMIT, Estimate, Reading, encode_estimate
+from edge_agent import database
+from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
+from edge_agent.core.messages import LAST_MS, LIMIT, Estimate, Reading, encode_estimate, is_sensor
+from edge_agent.database import REBUILD_FROM, insert, sound, trouble
 from edge_agent.open_batches import OpenBatches, Window
+from edge_agent.sequences import Sequences
 
 FILE = "journal.db"
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS batch (
-    id INTEGER PRIMARY KEY, arrived_ms INTEGER NOT NULL, readings BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS sensor (
-    name TEXT PRIMARY KEY, closed_until_ms INTEGER NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS estimate (
-    id INTEGER PRIMARY KEY, sensor TEXT NOT NULL, start_ms INTEGER NOT NULL, closed_ms INTEGER NOT NULL,
-    payload BLOB NOT NULL, waiting INTEGER NOT NULL DEFAULT 1);
-CREATE INDEX IF NOT EXISTS estimate_of_sensor ON estimate (sensor);
-CREATE INDEX IF NOT EXISTS outbox ON estimate (id) WHERE waiting = 1;
-CREATE INDEX IF NOT EXISTS waiting_of_sensor ON estimate (sensor) WHERE waiting = 1;
-CREATE TABLE IF NOT EXISTS held (boot TEXT NOT NULL, readings BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-"""
-REBUILD_FROM = "SELECT ifnull((SELECT value FROM fact WHERE name = 'rebuild_from'), 0)"
-SYNCHRONOUS = {"power-loss": "FULL", "process-crash": "NORMAL"}
-DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-UNWRITABLE = ("SQLITE_CANTOPEN", "SQLITE_READONLY")
-UNAVAILABLE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_BUSY", "SQLITE_LOCKED")
-# Of SQLite's pages. The kernel caches the file, so the default of 2 MB would only cost memory.
-CACHE_KIB = 64
-WAL_PAGES = 250  # the log is merged into the file at 1 MB, so that it does not fill a small disk
+NEW = ".new"  # a journal that replaces this one at the next start
+DELIVERED = "UPDATE estimate SET waiting = 0, checksum = checksum - waiting WHERE id = ?"
 TRIM_ROWS = 500  # deleted at once, so that deleting never delays the loop
 
 
@@ -85,39 +67,52 @@ class Change:
 class Journal:
     """Readings, estimates and sequence numbers that survive a crash or a power cut."""
 
-    def __init__(
-        self,
-        path: Path,
-        window_ms: int,
-        durability: str = "power-loss",
-        sensors: Sequence[tuple[str, int, int]] = (),
-    ) -> None:
+    def __init__(self, path: Path, window_ms: int, durability: str = "power-loss") -> None:
         self.path = path
+        self.damage: list[str] = []  # what was found damaged and skipped, until the agent has logged it
         self._window_ms = window_ms
         self._open_batches = OpenBatches()
-        with _trouble(path):
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+        self._beside = Sequences(path.parent, durable=durability == "power-loss")
+        with trouble(path):
+            self._db, log_was_damaged = database.connect(path, durability)
+            if log_was_damaged:
+                self.damage.append(f"{path}-wal: the last commits are damaged and lost")
             try:
-                self._prepare(durability, sensors)
-            except sqlite3.Error:
-                # The caller renames a damaged file.
+                self._load()
+                self._inode = path.stat().st_ino
+            except BaseException:
                 self._db.close()
                 raise
 
-    def _prepare(self, durability: str, sensors: Sequence[tuple[str, int, int]]) -> None:
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[durability]}")
-        self._db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
-        self._db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        self._db.executescript(SCHEMA)
-        self._db.executemany("INSERT OR IGNORE INTO sensor VALUES (?, ?, ?)", sensors)
+    def _load(self) -> None:
         self._sensors = {
-            name: (closed_ms, seq) for name, closed_ms, seq in self._db.execute("SELECT * FROM sensor")
+            name: (closed_ms, seq)
+            for name, closed_ms, seq in self._db.execute("SELECT name, closed_until_ms, seq FROM sensor")
         }
         # Not below the first batch of `rebuild`, although all old batches may have been deleted.
-        self._next_batch = self._one(f"SELECT max(({REBUILD_FROM}), ifnull(max(id), 0) + 1) FROM batch")  # noqa: S608
+        self._next_batch = self._one(f"SELECT max({REBUILD_FROM}, ifnull(max(id), 0) + 1) FROM batch")  # noqa: S608
         self._next_estimate = self._one("SELECT ifnull(max(id), 0) + 1 FROM estimate")
         self.dropped = self._one("SELECT ifnull((SELECT value FROM fact WHERE name = 'dropped'), 0)")
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Numbers never go back, although the file may: a lost log, a replaced or an old file."""
+        noted, damaged = self._beside.read()
+        ahead = {
+            name: state for name, state in noted.items() if state[1] > self._sensors.get(name, (0, 0))[1]
+        }
+        if damaged:
+            self.damage.append(damaged)
+        if ahead:
+            lost = sum(seq - self._sensors.get(name, (0, 0))[1] for name, (_, seq) in ahead.items())
+            self.damage.append(
+                f"{self.path}: older than {self._beside.path.name}, {lost} estimates are missing"
+            )
+            with self._transaction() as db:
+                db.executemany(insert("sensor"), ((name, *state) for name, state in ahead.items()))
+            self._sensors |= ahead
+        if damaged or self._sensors != noted:
+            self._beside.write(self._sensors)
 
     def closed_until(self) -> dict[str, int]:
         """For each sensor, the start of the first window that is not closed yet."""
@@ -125,11 +120,11 @@ class Journal:
 
     def rebuild(self) -> Iterator[tuple[list[Reading], list[Trace]]]:
         """The batches from which open windows are rebuilt, in the order they were accepted."""
-        query = f"SELECT * FROM batch WHERE id >= ({REBUILD_FROM})"  # noqa: S608
         closed = self.closed_until()
-        with _trouble(self.path):
-            for id_, arrived_ms, blob in self._db.execute(query):
-                readings, traces = self._unpack(blob)
+        batches = f"SELECT id, arrived_ms, readings, {sound('batch')} FROM batch WHERE id >= {REBUILD_FROM}"  # noqa: S608
+        with trouble(self.path):
+            for id_, arrived_ms, blob, is_sound in self._db.execute(batches):
+                readings, traces = self._unpack(blob, is_sound, f"batch {id_}")
                 windows = {w for w in self._windows(readings) if w[1] >= closed.get(w[0], 0)}
                 self._open_batches.update(id_, arrived_ms, windows)
                 yield readings, traces
@@ -137,7 +132,8 @@ class Journal:
     def held(self, boot: str) -> tuple[list[Reading], list[Trace], int]:
         """Readings stamped with time since this boot; those of other boots are counted and deleted."""
         with self._transaction() as db:
-            rows = [(of, *self._unpack(blob)) for of, blob in db.execute("SELECT boot, readings FROM held")]
+            held = db.execute(f"SELECT boot, readings, {sound('held')} FROM held")  # noqa: S608
+            rows = [(of, *self._unpack(blob, is_sound, "held readings")) for of, blob, is_sound in held]
             if any(of != boot for of, _, _ in rows):
                 db.execute("DELETE FROM held WHERE boot != ?", (boot,))
         kept = [reading for of, readings, _ in rows if of == boot for reading in readings]
@@ -151,26 +147,24 @@ class Journal:
             return []
         sensors, outgoing = self._numbered(change)
         closed = {(estimate.sensor, estimate.start_ms) for estimate in change.estimates}
+        self._expect_file()
         with self._transaction() as db:
             if change.readings:
                 blob = msgpack.packb((change.readings, change.traces))
-                db.execute("INSERT INTO batch VALUES (?, ?, ?)", (self._next_batch, now_ms, blob))
+                db.execute(insert("batch"), (self._next_batch, now_ms, blob))
             if outgoing:
                 self._insert(outgoing, closed, now_ms)
             states = ((name, *state) for name, state in sensors.items())
-            db.executemany("INSERT OR REPLACE INTO sensor VALUES (?, ?, ?)", states)
+            db.executemany(insert("sensor"), states)
             if change.released:
                 db.execute("DELETE FROM held")
             if change.held:
-                db.execute(
-                    "INSERT INTO held VALUES (?, ?)",
-                    (change.boot, msgpack.packb((change.held, change.traces))),
-                )
-            db.executemany(
-                "UPDATE estimate SET waiting = 0 WHERE id = ?", ((id_,) for id_ in change.delivered)
-            )
-            db.executemany("INSERT OR REPLACE INTO fact VALUES (?, ?)", change.facts.items())
-        self._sensors |= sensors
+                db.execute(insert("held"), (change.boot, msgpack.packb((change.held, change.traces))))
+            db.executemany(DELIVERED, ((id_,) for id_ in change.delivered))
+            db.executemany(insert("fact"), change.facts.items())
+        if sensors:
+            self._sensors |= sensors
+            self._beside.write(self._sensors)
         self._next_estimate += len(outgoing)
         if change.readings or closed:
             self._open_batches.update(self._next_batch, now_ms, self._windows(change.readings), closed)
@@ -178,21 +172,31 @@ class Journal:
         return outgoing
 
     def _insert(self, outgoing: list[Outgoing], closed: set[Window], now_ms: int) -> None:
-        rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload) for each in outgoing)
-        self._db.executemany("INSERT INTO estimate VALUES (?, ?, ?, ?, ?, 1)", rows)
+        rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload, 1) for each in outgoing)
+        self._db.executemany(insert("estimate"), rows)
         rebuild_from = self._open_batches.first_open(without=closed) or self._next_batch
-        self._db.execute("INSERT OR REPLACE INTO fact VALUES ('rebuild_from', ?)", (rebuild_from,))
+        self._db.execute(insert("fact"), ("rebuild_from", rebuild_from))
 
     def waiting(self, after: int, most: int) -> list[Outgoing]:
         """The oldest estimates that are not delivered, with numbers above `after`."""
-        columns = "SELECT id, sensor, start_ms, payload FROM estimate"
-        query = f"{columns} WHERE waiting = 1 AND id > ? ORDER BY id LIMIT ?"
-        with _trouble(self.path):
-            return [Outgoing(*row) for row in self._db.execute(query, (after, most))]
+        return self._estimates("waiting = 1 AND id > ? ORDER BY id LIMIT ?", (after, most))
+
+    def _estimates(self, condition: str, values: tuple[Any, ...]) -> list[Outgoing]:
+        """The sound ones; others are noted and deleted, so that they do not stay in the outbox."""
+        columns = f"id, sensor, start_ms, payload, {sound('estimate')}"
+        query = f"SELECT {columns} FROM estimate WHERE {condition}"  # noqa: S608
+        with trouble(self.path):
+            rows = self._db.execute(query, values).fetchall()
+        if damaged := [id_ for id_, *_, is_sound in rows if not is_sound]:
+            with self._transaction() as db:
+                db.executemany("DELETE FROM estimate WHERE id = ?", ((id_,) for id_ in damaged))
+            self.damage += [f"{self.path}: estimate {id_} is damaged" for id_ in damaged]
+            return self._estimates(condition, values)
+        return [Outgoing(*row) for *row, _ in rows]
 
     def outbox(self) -> tuple[int, int | None]:
         """How many estimates are queued, and when the oldest was made."""
-        with _trouble(self.path):
+        with trouble(self.path):
             depth, oldest_ms = self._db.execute(
                 "SELECT count(*), min(closed_ms) FROM estimate WHERE waiting = 1"
             ).fetchone()
@@ -200,18 +204,18 @@ class Journal:
 
     def history(self, sensor: str, last: int) -> list[bytes]:
         """The payloads of a sensor's last estimates, in the order they were made (not of their starts)."""
-        query = "SELECT payload FROM estimate WHERE sensor = ? ORDER BY id DESC LIMIT ?"
-        with _trouble(self.path):
-            return [payload for (payload,) in self._db.execute(query, (sensor, last))][::-1]
+        estimates = self._estimates("sensor = ? ORDER BY id DESC LIMIT ?", (sensor, last))
+        return [each.payload for each in estimates][::-1]
 
     def means(self, sensor: str, channel: str, last: int) -> list[Mean]:
         """A channel in a sensor's last estimates, in the order they were made; damaged ones are left out."""
-        newest = "SELECT id, start_ms, CAST(payload AS TEXT) AS said FROM estimate WHERE sensor = ?"
+        columns = f"id, start_ms, CAST(payload AS TEXT) AS said, {sound('estimate')} AS sound"
+        newest = f"SELECT {columns} FROM estimate WHERE sensor = ?"  # noqa: S608
         query = f"""
             SELECT start_ms, json_extract(said, ?), json_extract(said, ?)
-            FROM ({newest} ORDER BY id DESC LIMIT ?) WHERE json_valid(said) ORDER BY id"""  # noqa: S608
+            FROM ({newest} ORDER BY id DESC LIMIT ?) WHERE sound AND json_valid(said) ORDER BY id"""  # noqa: S608
         paths = f"$.inputs.{channel}", f"$.minutes.{channel}"
-        with _trouble(self.path):
+        with trouble(self.path):
             rows = self._db.execute(query, (*paths, sensor, last)).fetchall()
         # A flipped bit can turn a stored number into any JSON value.
         return [
@@ -223,18 +227,16 @@ class Journal:
     def last_closed(self, sensor: str, last: int) -> list[int]:
         """The starts of a sensor's last closed windows, in the order they were closed."""
         query = "SELECT start_ms FROM estimate WHERE sensor = ? ORDER BY id DESC LIMIT ?"
-        with _trouble(self.path):
+        with trouble(self.path):
             return [start_ms for (start_ms,) in self._db.execute(query, (sensor, last))][::-1]
 
     def newest(self) -> list[Outgoing]:
         """The last estimate of each sensor."""
-        query = "SELECT max(id), sensor, start_ms, payload FROM estimate GROUP BY sensor"
-        with _trouble(self.path):
-            return [Outgoing(*row) for row in self._db.execute(query)]
+        return self._estimates("id IN (SELECT max(id) FROM estimate GROUP BY sensor)", ())
 
     def size_bytes(self) -> int:
         """The size of the journal's content on disk, without free pages."""
-        with _trouble(self.path):
+        with trouble(self.path):
             used = self._one(
                 "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count"
             )
@@ -299,53 +301,48 @@ class Journal:
         counts = "SELECT sensor FROM estimate WHERE waiting = 1 GROUP BY sensor ORDER BY count(*) DESC"
         return self._delete_oldest("estimate", f"waiting = 1 AND sensor = ({counts} LIMIT 1)")
 
-    def _unpack(self, blob: bytes) -> tuple[list[Reading], list[Trace]]:
-        """SQLite detects damage to its own pages, not inside a row."""
+    def _unpack(self, blob: bytes, is_sound: int, what: str) -> tuple[list[Reading], list[Trace]]:
+        """The readings of a sound row; a damaged one is noted and has none."""
+        if is_sound:
+            try:
+                return _decoded(blob)
+            # Of format 0, which had no checksums.
+            except (ValueError, TypeError, msgpack.UnpackException):
+                pass
+        self.damage.append(f"{self.path}: {what} is damaged")
+        return [], []
+
+    def _expect_file(self) -> None:
+        """SQLite would go on writing to a file that was deleted; its content is kept for the next start."""
         try:
-            readings, traces = msgpack.unpackb(blob)
-            return [Reading(*each) for each in readings], [tuple(each) for each in traces]
-        except (ValueError, TypeError, msgpack.UnpackException) as error:
-            raise JournalCorrupt(f"{self.path}: a batch of readings is damaged") from error
+            if self.path.stat().st_ino == self._inode:
+                return
+        except FileNotFoundError:
+            with trouble(self.path):
+                self._db.execute("VACUUM INTO ?", (f"{self.path}{NEW}",))
+        except OSError as error:
+            raise JournalUnavailable(f"{self.path}: {error.strerror}") from error
+        raise JournalCorrupt(f"{self.path}: expected the file that was opened, got another or none")
 
     def _one(self, query: str) -> int:
         return int(self._db.execute(query).fetchone()[0])
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with _trouble(self.path):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
+    def _transaction(self) -> Iterator[database.Connection]:
+        with trouble(self.path), database.transaction(self._db) as db:
+            yield db
 
 
-@contextmanager
-def _trouble(path: Path) -> Iterator[None]:
-    """Translate SQLite's errors: a damaged file, a file of another user, or a disk that refuses writes."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        name = getattr(error, "sqlite_errorname", "")
-        if name.startswith(DAMAGED):
-            raise JournalCorrupt(f"{path}: {error}") from error
-        if name.startswith(UNWRITABLE):
-            raise JournalUnwritable(f"{path}: {error}; does it belong to another user? Try sudo") from error
-        if name.startswith(UNAVAILABLE):
-            raise JournalUnavailable(f"{path}: {error}; is the disk full or read-only?") from error
-        raise
-
-
-def salvage(damaged: Path) -> list[tuple[str, int, int]]:
-    """The sensors of a damaged journal, if they can be read, so that sequence numbers never go back."""
-    try:
-        with closing(sqlite3.connect(damaged)) as db:
-            return db.execute("SELECT name, closed_until_ms, seq FROM sensor").fetchall()
-    except sqlite3.DatabaseError:
-        return []
+def _decoded(blob: bytes) -> tuple[list[Reading], list[Trace]]:
+    readings, traces = msgpack.unpackb(blob)
+    decoded = [Reading(*each) for each in readings]
+    for sensor, channel, at_ms, value in decoded:
+        numbers = type(at_ms) is int and type(value) is float
+        if not (numbers and 0 <= at_ms < LAST_MS and abs(value) < LIMIT):
+            raise ValueError("expected a time and a value")
+        if not (is_sensor(sensor) and is_sensor(channel)):
+            raise ValueError("expected names")
+    return decoded, [tuple(each) for each in traces]
 
 
 def newest_health(directory: Path) -> str:
@@ -353,8 +350,7 @@ def newest_health(directory: Path) -> str:
     path = directory / FILE
     if not path.is_file():
         raise JournalUnavailable(f"{path}: no such file; expected the journal of an agent that has run")
-    with _trouble(path), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
-        row = db.execute("SELECT value FROM fact WHERE name = 'health'").fetchone()
-    if row is None:
+    health = database.newest_fact(path, "health")
+    if health is None:
         raise JournalUnavailable(f"{path}: no health record yet; try again in a minute")
-    return str(row[0])
+    return health

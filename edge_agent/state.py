@@ -3,15 +3,21 @@
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from edge_agent.core.errors import BadSettings, JournalCorrupt, JournalUnavailable, JournalUnwritable
-from edge_agent.journal import FILE, Journal, salvage
+from edge_agent.core.errors import BadSettings, JournalCorrupt, JournalUnavailable
+from edge_agent.database import build
+from edge_agent.journal import FILE, NEW, Journal
 
 LOCK = "lock"
-FULL = (errno.ENOSPC, errno.EDQUOT)
+WRONG = (errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM)
+SUFFIXES = ("", "-wal", "-shm")
+READS = 3
+KEPT = 3  # damaged journals: a failing card must not fill itself with them
+AGAIN_S = 0.5
 EXPECTED = "expected a state directory that can be written"
 
 
@@ -25,8 +31,8 @@ def only_agent(directory: Path) -> Iterator[None]:
         directory.mkdir(parents=True, exist_ok=True)
         file = (directory / LOCK).open("ab+", buffering=0)
     except OSError as error:
-        # A full disk can get room again; missing permission needs a person.
-        kind = JournalUnavailable if error.errno in FULL else BadSettings
+        # A full or failing disk may recover; missing permission needs a person.
+        kind = BadSettings if error.errno in WRONG else JournalUnavailable
         raise kind(f"{directory}: {error.strerror}; {EXPECTED}") from error
     with file:
         try:
@@ -44,33 +50,53 @@ def only_agent(directory: Path) -> Iterator[None]:
 
 
 def open_journal(
-    directory: Path, window_ms: int, durability: str, now_ms: int
-) -> tuple[Journal, Path | None]:
-    """The journal of a state directory; a damaged one is set aside (the path) and replaced."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        try:
-            return Journal(directory / FILE, window_ms, durability), None
-        except JournalCorrupt:
-            aside = replace_journal(directory, now_ms)
-            return Journal(directory / FILE, window_ms, durability), aside
-    except (OSError, JournalUnwritable) as error:
-        raise BadSettings(f"{directory}: {error}; {EXPECTED}") from error
-
-
-def replace_journal(directory: Path, now_ms: int) -> Path:
-    """Set a damaged journal aside and create one that continues its sequence numbers."""
+    directory: Path, window_ms: int, durability: str, now_ms: int, again_s: float = AGAIN_S
+) -> tuple[Journal, Path | None, str]:
+    """The journal of a state directory; a damaged one is set aside (the path, the reason) and replaced."""
     path = directory / FILE
-    aside = _set_aside(path, now_ms)
-    Journal(path, window_ms=0, sensors=salvage(aside)).close()
-    return aside
+    try:
+        _finish_replacing(path, now_ms)
+        for _ in range(READS - 1):
+            with suppress(JournalCorrupt):
+                return Journal(path, window_ms, durability), None, ""
+            # A disk that fails to read for a moment looks like a damaged file.
+            time.sleep(again_s)
+        try:
+            return Journal(path, window_ms, durability), None, ""
+        except JournalCorrupt as error:
+            aside = _replace(path, durability, now_ms, str(error))
+            return Journal(path, window_ms, durability), aside, str(error)
+    except OSError as error:
+        raise JournalUnavailable(f"{directory}: {error.strerror}; {EXPECTED}") from error
 
 
-def _set_aside(path: Path, now_ms: int) -> Path:
-    """Rename a damaged journal and its log files, so that a person can examine them."""
+def _replace(path: Path, durability: str, now_ms: int, reason: str) -> Path:
+    """Make a journal of what is sound in a damaged one, then rename both; on a full disk nothing changes."""
+    new = path.with_name(path.name + NEW)
+    for suffix in SUFFIXES:
+        path.with_name(new.name + suffix).unlink(missing_ok=True)
+    try:
+        build(new, path, durability)
+    except JournalUnavailable as error:
+        raise JournalUnavailable(f"{reason}; it cannot be replaced: {error}") from error
+    return _rename(path, now_ms)
+
+
+def _finish_replacing(path: Path, now_ms: int) -> None:
+    """After a crash between the renames of `_replace`, or after the journal was deleted."""
+    if path.with_name(path.name + NEW).exists() and not path.exists():
+        _rename(path, now_ms)
+
+
+def _rename(path: Path, now_ms: int) -> Path:
+    """The damaged journal and its log files are kept, so that a person can examine them."""
     aside = path.with_name(f"{path.name}.corrupt-{now_ms}")
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in SUFFIXES:
         file = path.with_name(path.name + suffix)
         if file.exists():
             file.rename(aside.with_name(aside.name + suffix))
+    path.with_name(path.name + NEW).rename(path)
+    for old in sorted(path.parent.glob(f"{path.name}.corrupt-*[0-9]"))[:-KEPT]:
+        for suffix in SUFFIXES:
+            old.with_name(old.name + suffix).unlink(missing_ok=True)
     return aside

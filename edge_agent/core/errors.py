@@ -33,10 +33,6 @@ class JournalUnavailable(RespireError):
     """The disk refuses writes; nothing is acknowledged until it accepts them."""
 
 
-class JournalUnwritable(JournalUnavailable):
-    """The journal can never be written here: the settings are wrong, and waiting does not help."""
-
-
 class JournalCorrupt(RespireError):
     """The journal's file is damaged; it is set aside and replaced."""
 

@@ -1,7 +1,6 @@
 """The journal on real files: what is committed is there again, whatever happened in between."""
 
 import resource
-import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edge_agent.core.errors import JournalUnavailable
-from edge_agent.core.messages import Estimate, Reading, decode_estimate, encode_estimate
+from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
+from edge_agent.core.messages import Estimate, Reading, decode_estimate
 from edge_agent.journal import Change, Journal, Mean, newest_health
+from edge_agent.state import open_journal
 
 WINDOW_MS = 900_000
 DAY_MS = 86_400_000
@@ -160,10 +160,10 @@ def test_what_is_closed_is_what_the_change_says(tmp_path: Path) -> None:
 
 
 @contextmanager
-def disk_without_room() -> Iterator[None]:
-    """No file may grow, as on a full disk."""
+def disk_without_room(most_bytes: int = 1_024) -> Iterator[None]:
+    """No file may grow beyond this, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_024, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
     try:
         yield
     finally:
@@ -311,17 +311,48 @@ def test_a_channels_means_are_those_of_the_estimates_in_their_order(tmp_path: Pa
     assert journal.means("5A2D", "temperature", 3) == []
 
 
-def test_a_bit_that_falls_over_in_a_payload_costs_at_most_that_payload(tmp_path: Path) -> None:
-    """SQLite does not notice damage inside a row, and what is read there must not stop the agent."""
-    sound = encode_estimate(replace(estimate(), inputs={"op1": 231.4}, minutes={"op1": 15, "expected": 15}))
-    journal = Journal(tmp_path / "journal.db", WINDOW_MS)
-    with closing(sqlite3.connect(tmp_path / "journal.db")) as other:
-        for place in range(0, 8 * len(sound), 5):
-            damaged = bytearray(sound)
-            damaged[place // 8] ^= 1 << place % 8
-            rows = [(2 * place + 1, bytes(damaged)), (2 * place + 2, sound)]
-            other.executemany("INSERT INTO estimate VALUES (?, '5A2D', 0, 0, ?, 0)", rows)
-        other.commit()
-    found = journal.means("5A2D", "op1", 100_000)
-    assert len(found) >= len(range(0, 8 * len(sound), 5))
-    assert all(abs(each.mean) < 1e15 and isinstance(each.minutes, int | float) for each in found)
+def test_a_journal_that_went_back_in_time_keeps_its_numbers(tmp_path: Path) -> None:
+    """The numbers are also beside the file: a lost log or an old copy cannot make them fall."""
+    path = tmp_path / "journal.db"
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(estimates=[estimate(window=0)]), now_ms=0)
+    old = path.read_bytes()
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(estimates=[estimate(window=n) for n in (1, 2)]), now_ms=0)
+    path.write_bytes(old)
+    with journal_in(tmp_path) as journal:
+        assert journal.damage == [f"{path}: older than sequences, 2 estimates are missing"]
+        assert journal.closed_until() == {"5A2D": 3 * WINDOW_MS}
+        [made] = journal.commit(Change(estimates=[estimate(window=3)]), now_ms=0)
+        assert sequence(made.payload) == ("5A2D", 4)
+    with journal_in(tmp_path) as journal:
+        assert journal.damage == []
+
+
+def test_damaged_numbers_beside_the_journal_are_written_again(tmp_path: Path) -> None:
+    beside = tmp_path / "sequences"
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(estimates=[estimate()]), now_ms=0)
+    sound = beside.read_bytes()
+    for damaged in (b"", b"\xff\n0\n", sound.replace(b",1]", b",9]"), sound[:9]):
+        beside.write_bytes(damaged)
+        with journal_in(tmp_path) as journal:
+            assert len(journal.damage) == 1
+            assert str(beside) in journal.damage[0]
+        assert beside.read_bytes() == sound
+
+
+def test_a_journal_deleted_at_work_is_noticed_and_comes_back(tmp_path: Path) -> None:
+    """SQLite would write to the nameless file for ever; all of it is there at the next start."""
+    journal = opened(tmp_path)
+    journal.commit(Change(readings=[reading(5)], estimates=[estimate("5CB6")]), now_ms=0)
+    (tmp_path / "journal.db").unlink()
+    with pytest.raises(JournalCorrupt, match="expected the file that was opened, got another or none"):
+        journal.commit(Change(readings=[reading(6)]), now_ms=0)
+    # Killed here: nothing is closed.
+    again, aside, _ = open_journal(tmp_path, WINDOW_MS, "process-crash", now_ms=7)
+    with closing(again):
+        assert aside is None
+        assert open_readings(again) == [reading(5)]
+        assert again.closed_until() == {"5CB6": WINDOW_MS}
+    journal.close()

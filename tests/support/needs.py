@@ -61,6 +61,7 @@ NEEDS = {
     "openssl": Need(_program("openssl"), "no test of TLS"),
     "systemd-analyze": Need(_program("systemd-analyze"), "no test of the systemd unit"),
     "libseccomp": Need(lambda: confine.LIBRARY is not None, "no test with denied system calls"),
+    "strace": Need(_program("strace"), "no test with a disk that fails to read"),
     "root": Need(_can_mount, "no test with a full disk"),
     "mosquitto's dynamic security plugin": Need(_dynamic_security, "no test of a refused subscription"),
     "real recordings": Need(lambda: any(RECORDINGS.glob("*.csv.gz")), "no test on real recordings"),

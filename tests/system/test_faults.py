@@ -326,10 +326,10 @@ def test_with_an_uplink_no_will_is_left_where_nobody_says_online(
     proxy.close()
 
 
-def test_damage_found_at_work_is_set_aside_and_the_numbers_go_on(
+def test_damage_inside_rows_is_set_aside_and_the_rest_goes_on(
     tmp_path: Path, broker: Broker, bundles: Path
 ) -> None:
-    """What SQLite cannot see ends one start with exit 1; the next works, and no sequence number falls."""
+    """A reading without sense, a payload without sense: the same start works, and no number falls."""
     agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM).start()
     agent.wait_for("broker.connected")
     with client(broker) as consumer, client(broker) as publisher:
@@ -338,17 +338,60 @@ def test_damage_found_at_work_is_set_aside_and_the_numbers_go_on(
         wait_until(lambda: collector.payloads)
         agent.stop()
         with closing(sqlite3.connect(agent.state / "journal.db")) as db:
-            db.execute("UPDATE batch SET readings = x'93c1'")
+            db.execute("UPDATE batch SET readings = x'93c1' WHERE id = (SELECT max(id) FROM batch)")
+            db.execute("UPDATE estimate SET payload = x'7b', waiting = 1")
             db.commit()
         agent.start()
-        assert agent.process
-        assert agent.process.wait(20) == 1
-        agent.start()
         agent.wait_for("broker.connected", 2)
+        publisher.publish("agents/van-1/request", json.dumps({"id": "a", "sensor": "5A2D"}), qos=1)
         later = [r._replace(at_ms=r.at_ms + 3_600_000) for r in readings(minutes=16, sensors=("5A2D",))]
         publish(publisher, later)
-        wait_until(lambda: len(collector.payloads) >= 2)
-        agent.stop()
-    assert sequences(collector) == {"5A2D": [1, 2]}
+        wait_until(lambda: {e.seq for e in collector.estimates} >= {1, 2})
+        assert agent.stop() == 0
+    assert set(sequences(collector)) == {"5A2D"}
     assert agent.events("journal.set_aside") == 1
-    assert len(list(agent.state.glob("journal.db.corrupt-*"))) >= 1
+    assert len(list(agent.state.glob("journal.db.corrupt-*[0-9]"))) == 1
+
+
+def test_a_journal_deleted_at_work_is_an_event_and_nothing_is_lost(
+    tmp_path: Path, durable_broker: Broker, bundles: Path
+) -> None:
+    """The agent ends with exit 1; the next start, which systemd makes, has what the file had."""
+    stream = with_closers(readings(minutes=45))
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM).start()
+    agent.wait_for("broker.connected")
+    with client(durable_broker) as consumer, client(durable_broker) as publisher:
+        collector = Collector(consumer)
+        publish(publisher, stream[:400])
+        wait_until(lambda: health(durable_broker)["readings"]["accepted"] == 400)  # type: ignore[index]
+        (agent.state / "journal.db").unlink()
+        assert agent.process
+        assert agent.process.wait(20) == 1
+        assert agent.events("journal.damaged") == 1
+        agent.start()
+        publish(publisher, stream[400:])
+        wait_until(lambda: len(collector.payloads) >= 18, 60, "18 windows")
+        agent.stop()
+    assert collector.once() == expected(stream[: -len(SENSORS)], bundles)
+    assert sequences(collector) == {sensor: [1, 2, 3] for sensor in SENSORS}
+
+
+def test_a_disk_that_fails_to_read_for_a_moment_costs_nothing(
+    tmp_path: Path, broker: Broker, bundles: Path
+) -> None:
+    """SQLite calls a sound journal malformed after an EIO; the agent reads again before it believes that."""
+    require("strace")
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM).start()
+    agent.wait_for("broker.connected")
+    with client(broker) as publisher:
+        publish(publisher, readings(minutes=10))
+        wait_until(lambda: health(broker)["readings"]["accepted"] == 180)  # type: ignore[index]
+    agent.stop()
+    path = str(agent.state / "journal.db")
+    for read in (1, 3, 6):
+        fault = f"inject=pread64:error=EIO:when={read}"
+        agent.start_within(["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-P", path, "-e", fault])
+        agent.wait_for("journal.opened", (1, 3, 6).index(read) + 2)
+        agent.stop()
+    assert agent.log.read_text().count('"readings_restored": 180') == 3
+    assert agent.events("journal.set_aside") == 0

@@ -1,0 +1,219 @@
+"""`python -m tests.bench.flips [COUNT [AGENTS]]`: a flipped bit or a cut in the journal's files, many times.
+
+COUNT damaged journals are opened, rebuilt and read in this process, AGENTS by a real agent at a broker.
+What is counted: starts that fail or take 10 s, changes without an event, and wrong numbers under an old seq.
+"""
+
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from edge_agent.core import bundle
+from edge_agent.core.messages import Estimate, Reading, decode_estimate
+from edge_agent.journal import Change, Journal
+from edge_agent.state import open_journal
+from tests.bench.table import row
+from tests.conftest import make_model
+from tests.support.broker import AgentProcess, Mosquitto, client, wait_until
+from tests.system.test_agent import Collector
+
+WINDOW_MS = 900_000
+START_MS = 1_706_778_000_000
+SENSORS = ("5A2D", "5CB6", "D3EB")
+LIMIT_S = 10.0
+OUTBOX = 6  # estimates that wait in the journal, at least
+
+Numbers = dict[tuple[str, int], bytes]  # sensor, seq -> the payload that was published
+
+
+def main(arguments: list[str]) -> None:
+    """Print each figure beside its bound."""
+    count = int(arguments[0]) if arguments else 500
+    agents = int(arguments[1]) if len(arguments) > 1 else 30
+    with tempfile.TemporaryDirectory() as place:
+        found, slowest_s = _in_process(Path(place), count)
+        _print(f"journals opened in this process, {count}", found, slowest_s)
+        if agents:
+            found, slowest_s = _with_agents(Path(place), agents)
+            _print(f"agents started, {agents}", found, slowest_s)
+
+
+def _print(title: str, found: Counter[str], slowest_s: float) -> None:
+    print(f"{title}: {dict(sorted(found.items()))}", flush=True)
+    row("slowest start", slowest_s, "s", at_most=LIMIT_S)
+    row("starts that failed", found["failed"], "", at_most=0)
+    row("wrong numbers under an old seq", found["wrong"], "", at_most=0)
+    row("changes without an event", found["silent"], "", at_most=0)
+    row("the same, where the log lost its end: as after a power cut", found["log end"], "")
+
+
+def _in_process(place: Path, count: int) -> tuple[Counter[str], float]:
+    chance, found, slowest_s = random.Random(17), Counter[str](), 0.0
+    for name, killed in (("stopped", False), ("killed", True)):
+        source = place / name
+        numbers = _make(source, killed)
+        sound = _look(source, place / "sound")[0]
+        for _ in range(count // 2):
+            target = place / "damaged"
+            _copy(source, target)
+            what = _damage(target, chance)
+            began_s = time.monotonic()
+            found.update(_judge(target, sound, numbers, what))
+            slowest_s = max(slowest_s, time.monotonic() - began_s)
+    return found, slowest_s
+
+
+def _make(directory: Path, killed: bool) -> Numbers:
+    """A day of three sensors, in the file and, if the agent was killed, in its log."""
+    work = directory.with_name("work")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    chance = random.Random(1)
+    with closing(Journal(work / "journal.db", WINDOW_MS, "process-crash")) as journal:
+        made = []
+        for minute in range(600):
+            at_ms = START_MS + minute * 60_000
+            readings = [
+                Reading(sensor, "op1", at_ms + second, chance.gauss(231, 2))
+                for sensor in SENSORS
+                for second in (0, 20_000, 40_000)
+            ]
+            estimates = [
+                _estimate(sensor, minute // 15 - 1) for sensor in SENSORS if minute % 15 == 1 < minute
+            ]
+            change = Change(readings, boot="other", estimates=estimates, facts={"health": "{}"})
+            change.delivered = [each.id for each in made[-9:-6]]
+            change.held = [Reading("5A2D", "op2", at_ms, 206.0)] if minute % 100 == 0 else []
+            made += journal.commit(change, at_ms)
+        if killed:
+            _copy(work, directory)
+    if not killed:
+        _copy(work, directory)
+    return {(each.sensor, decode_estimate(each.payload).seq): each.payload for each in made}
+
+
+def _estimate(sensor: str, window: int) -> Estimate:
+    start_ms = START_MS + window * WINDOW_MS
+    inputs, minutes = {"op1": 231.0 + window, "temperature": 24.5}, {"op1": 15, "temperature": 15}
+    return Estimate(sensor, start_ms, start_ms + WINDOW_MS, 1, (), inputs, minutes, value=0.5 + window / 100)
+
+
+def _copy(source: Path, target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target, ignore=lambda _, names: [name for name in names if "shm" in name])
+
+
+def _damage(directory: Path, chance: random.Random) -> str:
+    """One bit of one byte, or in one of ten cases an end that is missing; every byte is as likely."""
+    files = sorted(path for path in directory.iterdir() if path.stat().st_size)
+    [file] = chance.choices(files, [path.stat().st_size for path in files])
+    if chance.random() < 0.1:
+        content = bytearray(file.read_bytes()[: chance.randrange(file.stat().st_size)])
+        what = "cut"
+    else:
+        content, what = bytearray(file.read_bytes()), "flip"
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    file.write_bytes(content)
+    return f"{what} of {file.name}"
+
+
+def _look(source: Path, target: Path) -> tuple[dict[str, Any], list[str]]:
+    """Everything an agent reads from a journal, and what it would log."""
+    if source != target:
+        _copy(source, target)
+    journal, aside, reason = open_journal(target, WINDOW_MS, "process-crash", now_ms=START_MS, again_s=0)
+    with closing(journal):
+        seen = {
+            "batches": list(journal.rebuild()),
+            "waiting": journal.waiting(0, 10_000),
+            "history": {sensor: journal.history(sensor, 1_000) for sensor in SENSORS},
+            "means": {sensor: journal.means(sensor, "temperature", 96) for sensor in SENSORS},
+            "newest": journal.newest(),
+            "closed_until": journal.closed_until(),
+            "dropped": journal.dropped,
+            "held": journal.held("other"),
+        }
+        made = journal.commit(Change(estimates=[_estimate(sensor, 50) for sensor in SENSORS]), START_MS)
+        seen["next"] = {each.sensor: decode_estimate(each.payload).seq for each in made}
+        return seen, [*([reason] if aside else []), *journal.damage]
+
+
+def _judge(target: Path, sound: dict[str, Any], numbers: Numbers, what: str) -> Iterator[str]:
+    try:
+        seen, events = _look(target, target)
+    except Exception as error:
+        print(f"{what}: {type(error).__name__}: {error}", flush=True)
+        yield "failed"
+        return
+    payloads = [each.payload for each in (*seen["waiting"], *seen["newest"])]
+    payloads += [payload for history in seen["history"].values() for payload in history]
+    old = any(seq <= max(s for name, s in numbers if name == sensor) for sensor, seq in seen["next"].items())
+    if old or not {*payloads} <= {*numbers.values()}:
+        print(f"{what}: a wrong number, next {seen['next']}", flush=True)
+        yield "wrong"
+    changed = seen != sound
+    yield f"{what}: {'changed' if changed else 'nothing changed'}, {'event' if events else 'no event'}"
+    if changed and not events:
+        yield "log end" if what.endswith("-wal") and _is_older(seen, sound) else "silent"
+
+
+def _is_older(seen: dict[str, Any], sound: dict[str, Any]) -> bool:
+    """Whether a journal is as it was a few commits before, with every number."""
+    batches = seen["batches"]
+    return seen["next"] == sound["next"] and batches == sound["batches"][: len(batches)]
+
+
+def _with_agents(place: Path, count: int) -> tuple[Counter[str], float]:
+    chance, found, slowest_s = random.Random(18), Counter[str](), 0.0
+    bundles = place / "bundles"
+    bundles.mkdir()
+    for sensor in SENSORS:
+        (bundles / f"{sensor}.bundle").write_bytes(bundle.encode(make_model(sensor)))
+    numbers = _make(place / "agents", killed=True)
+    for trial in range(count):
+        with _broker(place / f"broker-{trial}") as broker:
+            agent = AgentProcess(place / f"agent-{trial}", broker.port, bundles)
+            _copy(place / "agents", agent.state)
+            what = _damage(agent.state, chance)
+            service_s, sent = _start(agent, broker)
+        slowest_s = max(slowest_s, service_s)
+        events = agent.events("journal.set_aside") + agent.events("journal.damaged")
+        found[f"{what}: {'event' if events else 'no event'}"] += 1
+        found["failed"] += service_s >= LIMIT_S
+        found["wrong"] += not sent <= {*numbers.values()}
+    return found, slowest_s
+
+
+def _start(agent: AgentProcess, broker: Mosquitto) -> tuple[float, set[bytes]]:
+    """How long until the agent served, and the estimates that it sent from its outbox."""
+    with client(broker) as consumer:
+        collector, began_s = Collector(consumer), time.monotonic()
+        agent.start()
+        with suppress(TimeoutError):
+            agent.wait_for("broker.connected", timeout_s=LIMIT_S)
+        service_s = time.monotonic() - began_s
+        with suppress(TimeoutError):  # of a damaged outbox some are missing
+            wait_until(lambda: len(collector.payloads) >= OUTBOX, 2)
+        if agent.stop() != 0:
+            service_s = LIMIT_S
+    return service_s, {payload for versions in collector.payloads.values() for payload in versions}
+
+
+@contextmanager
+def _broker(place: Path) -> Iterator[Mosquitto]:
+    broker = Mosquitto(place)
+    try:
+        yield broker
+    finally:
+        broker.remove()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,141 @@
+"""The journal's file: its format has a number, and its rows have checksums."""
+
+import gzip
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from edge_agent.core.errors import BadSettings, JournalCorrupt
+from edge_agent.database import VERSION
+from edge_agent.journal import Change
+from tests.edge_agent.test_journal import (
+    WINDOW_MS,
+    estimate,
+    journal_in,
+    open_readings,
+    opened,
+    reading,
+    sequence,
+)
+
+FORMAT_0 = Path(__file__).parent / "journals" / "format-0.db.gz"
+
+
+@contextmanager
+def written(directory: Path) -> Iterator[sqlite3.Connection]:
+    """The tables of a journal that no agent has open, for damage that SQLite cannot see."""
+    with closing(sqlite3.connect(directory / "journal.db", isolation_level=None)) as db:
+        yield db
+
+
+def test_a_journal_from_before_the_numbers_is_migrated_whole(tmp_path: Path) -> None:
+    """Made by the agent of November 2026: open readings, traces, held readings, outbox, numbers, facts."""
+    (tmp_path / "journal.db").write_bytes(gzip.decompress(FORMAT_0.read_bytes()))
+    for _ in range(2):
+        with journal_in(tmp_path) as journal:
+            traces = [(7, "5A2D", "op1", 231.4)]
+            batches = [
+                ([reading(5), reading(WINDOW_MS + 5)], traces),
+                ([reading(WINDOW_MS + 65_000)], []),
+            ]
+            assert list(journal.rebuild()) == batches
+            assert journal.held("one") == ([reading(9)], [], 0)
+            assert [sequence(each.payload) for each in journal.waiting(0, 9)] == [("5CB6", 1), ("5CB6", 2)]
+            assert journal.closed_until() == {"5A2D": WINDOW_MS, "5CB6": 2 * WINDOW_MS}
+            assert (journal.dropped, journal.damage) == (3, [])
+    with journal_in(tmp_path) as journal:
+        [made] = journal.commit(Change(estimates=[estimate(window=1)]), now_ms=0)
+        assert sequence(made.payload) == ("5A2D", 2)
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+    """Here a number is text, which format 1 does not store."""
+    (tmp_path / "journal.db").write_bytes(gzip.decompress(FORMAT_0.read_bytes()))
+    with written(tmp_path) as db:
+        db.execute("UPDATE sensor SET seq = 'two' WHERE name = '5CB6'")
+        before = list(db.iterdump())
+    with pytest.raises(JournalCorrupt, match="cannot store TEXT value in INTEGER column"):
+        opened(tmp_path)
+    with written(tmp_path) as db:
+        assert list(db.iterdump()) == before
+
+
+def test_a_newer_journal_is_refused_in_one_line_and_left_alone(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    with written(tmp_path) as db:
+        db.execute(f"PRAGMA user_version = {VERSION + 1}")
+        db.execute("UPDATE fact SET value = ? WHERE name = 'format'", (VERSION + 1,))
+    before = (tmp_path / "journal.db").read_bytes()
+    words = f"journal.db: format {VERSION + 1}, this agent reads 0-{VERSION}; install a newer agent$"
+    with pytest.raises(BadSettings, match=words):
+        opened(tmp_path)
+    assert (tmp_path / "journal.db").read_bytes() == before
+
+
+def test_one_flipped_bit_in_the_number_is_damage_and_not_a_newer_journal(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    with written(tmp_path) as db:
+        db.execute(f"PRAGMA user_version = {VERSION + 4}")
+    with pytest.raises(JournalCorrupt, match=f"expected one format, got {VERSION + 4} and {VERSION}"):
+        opened(tmp_path)
+
+
+DAMAGE = {
+    "batch": "UPDATE batch SET arrived_ms = arrived_ms + 1",
+    "sensor": "UPDATE sensor SET seq = 0",
+    "estimate": "UPDATE estimate SET payload = CAST(replace(payload, '0.8', '0.9') AS BLOB)",
+    "held": "UPDATE held SET boot = 'two'",
+    "fact": "UPDATE fact SET value = 99 WHERE name = 'rebuild_from'",
+}
+
+
+@pytest.mark.parametrize("table", DAMAGE)
+def test_a_row_that_is_not_as_it_was_written_is_damage(tmp_path: Path, table: str) -> None:
+    """SQLite is content with each of these files."""
+    with journal_in(tmp_path) as journal:
+        change = Change(readings=[reading(WINDOW_MS)], estimates=[estimate()], boot="one", held=[reading(1)])
+        journal.commit(change, now_ms=0)
+    opened(tmp_path).close()
+    with written(tmp_path) as db:
+        db.execute(DAMAGE[table])
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    with pytest.raises(JournalCorrupt, match=f"expected sound rows, got 1 damaged in {table}"):
+        opened(tmp_path)
+
+
+def test_what_is_damaged_while_the_agent_runs_is_neither_published_nor_answered(tmp_path: Path) -> None:
+    """Each is noted once, and the estimates around it come as ever."""
+    with journal_in(tmp_path) as journal:
+        made = journal.commit(Change(estimates=[estimate(window=n) for n in range(4)]), now_ms=0)
+        with written(tmp_path) as db:
+            db.execute("UPDATE estimate SET payload = x'7b' WHERE id = 2")
+        assert journal.waiting(after=0, most=3) == [made[0], made[2], made[3]]
+        with written(tmp_path) as db:
+            db.execute(
+                "UPDATE estimate SET payload = CAST(replace(payload, '0.8', '0.9') AS BLOB) WHERE id = 4"
+            )
+        assert journal.history("5A2D", 9) == [made[0].payload, made[2].payload]
+        path = tmp_path / "journal.db"
+        assert journal.damage == [f"{path}: estimate 2 is damaged", f"{path}: estimate 4 is damaged"]
+
+
+def test_a_damaged_batch_costs_its_own_readings(tmp_path: Path) -> None:
+    with journal_in(tmp_path) as journal:
+        for n in range(3):
+            journal.commit(Change(readings=[reading(n)]), now_ms=0)
+        with written(tmp_path) as db:
+            db.execute("UPDATE batch SET readings = x'93c1' WHERE id = 2")
+        assert open_readings(journal) == [reading(0), reading(2)]
+        assert journal.damage == [f"{tmp_path}/journal.db: batch 2 is damaged"]
+
+
+def test_a_delivered_estimate_is_still_sound(tmp_path: Path) -> None:
+    with journal_in(tmp_path) as journal:
+        [made] = journal.commit(Change(estimates=[estimate()]), now_ms=0)
+        journal.commit(Change(delivered=[made.id]), now_ms=0)
+        journal.commit(Change(delivered=[made.id]), now_ms=0)
+    with journal_in(tmp_path) as journal:
+        assert (journal.history("5A2D", 1), journal.outbox()) == ([made.payload], (0, None))
