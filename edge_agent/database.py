@@ -6,6 +6,7 @@ SQLite detects damage to the structure of its pages, not inside a row. The check
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -62,6 +63,7 @@ CACHE_KIB = 64
 WAL_PAGES = 250  # the log is merged into the file at 1 MB, so that it does not fill a small disk
 
 
+@cache
 def insert(table: str) -> str:
     """The statement that stores a row of COLUMNS with its checksum; a row with the same key is replaced."""
     columns = ", ".join(COLUMNS[table])
@@ -189,7 +191,8 @@ def trouble(path: Path) -> Iterator[None]:
         if name.startswith(UNAVAILABLE) and name not in UNREADABLE:
             raise JournalUnavailable(f"{path}: {error}; is the disk full or read-only?") from error
         if name.startswith(UNWRITABLE) and not _header_is_damaged(path):
-            raise JournalUnavailable(f"{path}: {error}; does it belong to another user? Try sudo") from error
+            words = "is the disk full, or does the file belong to another user? Try sudo"
+            raise JournalUnavailable(f"{path}: {error}; {words}") from error
         raise JournalCorrupt(f"{path}: {error}") from error
 
 

@@ -307,7 +307,7 @@ class Journal:
             try:
                 return _decoded(blob)
             # Of format 0, which had no checksums.
-            except (ValueError, TypeError, msgpack.UnpackException):
+            except (ValueError, TypeError, AttributeError, msgpack.UnpackException):
                 pass
         self.damage.append(f"{self.path}: {what} is damaged")
         return [], []
@@ -318,8 +318,10 @@ class Journal:
             if self.path.stat().st_ino == self._inode:
                 return
         except FileNotFoundError:
+            copy = self.path.with_name(self.path.name + NEW)
+            copy.unlink(missing_ok=True)  # of an attempt without room
             with trouble(self.path):
-                self._db.execute("VACUUM INTO ?", (f"{self.path}{NEW}",))
+                self._db.execute("VACUUM INTO ?", (str(copy),))
         except OSError as error:
             raise JournalUnavailable(f"{self.path}: {error.strerror}") from error
         raise JournalCorrupt(f"{self.path}: expected the file that was opened, got another or none")
@@ -337,11 +339,10 @@ def _decoded(blob: bytes) -> tuple[list[Reading], list[Trace]]:
     readings, traces = msgpack.unpackb(blob)
     decoded = [Reading(*each) for each in readings]
     for sensor, channel, at_ms, value in decoded:
-        numbers = type(at_ms) is int and type(value) is float
-        if not (numbers and 0 <= at_ms < LAST_MS and abs(value) < LIMIT):
-            raise ValueError("expected a time and a value")
-        if not (is_sensor(sensor) and is_sensor(channel)):
+        if not (is_sensor(sensor) and type(channel) is str):
             raise ValueError("expected names")
+        if not (type(at_ms) is int and 0 <= at_ms < LAST_MS and abs(value) < LIMIT):
+            raise ValueError("expected a time and a value")
     return decoded, [tuple(each) for each in traces]
 
 

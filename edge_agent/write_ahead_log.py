@@ -4,28 +4,36 @@ The format is https://www.sqlite.org/fileformat2.html#walformat.
 """
 
 import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from os import SEEK_END
 from pathlib import Path
+from typing import BinaryIO
 
 HEADER, FRAME_HEADER = 32, 24
 
 
 def commits(log: Path) -> list[int]:
     """The numbers, from 1, of the frames that end a transaction; -1 first if the header is damaged."""
-    try:
-        content = log.read_bytes()
-    except OSError:
-        return []
-    if len(content) <= HEADER:
-        return []
-    if not _header_is_sound(content[:HEADER]):
-        return [-1]
-    [page_size] = struct.unpack_from(">I", content, 8)
-    size = FRAME_HEADER + page_size
-    return [
-        1 + (place - HEADER) // size
-        for place in range(HEADER, len(content) - size + 1, size)
-        if content[place + 8 : place + 16] == content[16:24] and any(content[place + 4 : place + 8])
-    ]
+    with suppress(OSError), log.open("rb") as file:
+        header = file.read(HEADER)
+        if len(header) < HEADER:
+            return []
+        if not _header_is_sound(header):
+            return [-1]
+        [page_size] = struct.unpack_from(">I", header, 8)
+        return list(_commits(file, FRAME_HEADER + page_size, header[16:24]))
+    return []
+
+
+def _commits(file: BinaryIO, size: int, salts: bytes) -> Iterator[int]:
+    """A frame belongs to this log if it has its salts; behind them are frames of an older one."""
+    frames = (file.seek(0, SEEK_END) - HEADER) // size
+    for number in range(frames):
+        file.seek(HEADER + number * size)
+        _, pages_after_commit, found = struct.unpack(">II8s", file.read(16))
+        if pages_after_commit and found == salts:
+            yield number + 1
 
 
 def lost(ends: list[int], accepted: int) -> bool:
@@ -37,7 +45,7 @@ def lost(ends: list[int], accepted: int) -> bool:
 
 
 def _header_is_sound(header: bytes) -> bool:
-    magic, *_ = struct.unpack(">I", header[:4])
+    [magic] = struct.unpack(">I", header[:4])
     if magic not in (0x377F0682, 0x377F0683):
         return False
     words = struct.unpack((">" if magic & 1 else "<") + "6I", header[:24])

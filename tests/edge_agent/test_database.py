@@ -1,11 +1,14 @@
 """The journal's file: its format has a number, and its rows have checksums."""
 
 import gzip
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
+import msgpack
 import pytest
 
 from edge_agent.core.errors import BadSettings, JournalCorrupt
@@ -139,3 +142,45 @@ def test_a_delivered_estimate_is_still_sound(tmp_path: Path) -> None:
         journal.commit(Change(delivered=[made.id]), now_ms=0)
     with journal_in(tmp_path) as journal:
         assert (journal.history("5A2D", 1), journal.outbox()) == ([made.payload], (0, None))
+
+
+def test_a_format_0_batch_of_nonsense_is_skipped(tmp_path: Path) -> None:
+    """It had no checksums: a flipped stamp was an OverflowError at every start."""
+    good = ["5A2D", "op1", WINDOW_MS + 5, 231.4]
+    nonsense: list[list[Any]] = [
+        ["5A2D", "op1", 1 << 62, 231.4],
+        ["5A2D", "op1", -5, 231.4],
+        ["5A2D", "op1", "5", 231.4],
+        ["5A2D", "op1", 5, "231.4"],
+        ["5A2D", "op1", 5, float("nan")],
+        ["5A2D", 7, 5, 231.4],
+        [7, "op1", 5, 231.4],
+        ["5A/D", "op1", 5, 231.4],
+        ["5A2D", "op1", 5],
+    ]
+    (tmp_path / "journal.db").write_bytes(gzip.decompress(FORMAT_0.read_bytes()))
+    with written(tmp_path) as db:
+        db.execute("DELETE FROM batch")
+        blobs = [(msgpack.packb(([good, each], [])),) for each in nonsense]
+        blobs += [(b"\x93\xc1",), (msgpack.packb(([b"\xff"], [])),), (msgpack.packb(([good], [])),)]
+        db.executemany("INSERT INTO batch (arrived_ms, readings) VALUES (0, ?)", blobs)
+    with journal_in(tmp_path) as journal:
+        assert open_readings(journal) == [reading(WINDOW_MS + 5)]
+        assert len(journal.damage) == len(blobs) - 1
+
+
+@pytest.mark.parametrize("end", ["header", "first", "last"])
+def test_a_damaged_log_is_noticed_where_no_power_cut_explains_it(tmp_path: Path, end: str) -> None:
+    """SQLite silently drops what comes after a damaged frame."""
+    (tmp_path / "work").mkdir()
+    with journal_in(tmp_path / "work") as journal:
+        for n in range(5):
+            journal.commit(Change(readings=[reading(n)]), now_ms=0)
+        shutil.copy(tmp_path / "work" / "journal.db", tmp_path)
+        content = bytearray((tmp_path / "work" / "journal.db-wal").read_bytes())
+    content[{"header": 17, "first": 99, "last": -9}[end]] ^= 1
+    (tmp_path / "journal.db-wal").write_bytes(content)
+    with journal_in(tmp_path) as journal:
+        lost = f"{tmp_path}/journal.db-wal: the last commits are damaged and lost"
+        assert journal.damage == ([] if end == "last" else [lost])
+        assert len(open_readings(journal)) == (4 if end == "last" else 0)

@@ -204,7 +204,9 @@ def test_a_journal_of_another_user_is_waited_for() -> None:
         state.chmod(0o777)
         words = _as_nobody(state)
         assert "JournalUnavailable" in words
-        assert words.endswith("readonly database; does it belong to another user? Try sudo")
+        assert words.endswith(
+            "readonly database; is the disk full, or does the file belong to another user? Try sudo"
+        )
         for file in state.iterdir():
             os.chown(file, NOBODY, NOBODY)
         assert _as_nobody(state) == ""

@@ -236,6 +236,26 @@ def test_a_full_disk_loses_nothing(
     assert collector.once() == expected(stream[: -len(SENSORS)], bundles)
 
 
+def test_without_inodes_systemd_tries_again(
+    tmp_path: Path, tiny_disk: Path, broker: Broker, bundles: Path
+) -> None:
+    """A full disk can get room again, so it is no mistake of the settings: exit 1, and later it serves."""
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM)
+    agent.state.symlink_to(tiny_disk)
+    for left in (0, 1, 2):
+        run_program(["mount", "-o", f"remount,nr_inodes={2 + left}", tiny_disk], check=True)
+        (tiny_disk / "filler").touch()
+        agent.start()
+        assert agent.process
+        assert agent.process.wait(20) == 1
+        assert agent.log.read_text().splitlines()[-1].startswith(f"edge-agent: {agent.state}")
+        for file in tiny_disk.iterdir():
+            file.unlink()
+    run_program(["mount", "-o", "remount,nr_inodes=20", tiny_disk], check=True)
+    agent.start().wait_for("broker.connected")
+    assert agent.stop() == 0
+
+
 def test_a_state_directory_that_cannot_be_written_exits_78(
     tmp_path: Path, broker: Broker, bundles: Path
 ) -> None:
