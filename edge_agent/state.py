@@ -55,6 +55,7 @@ def open_journal(
     """The journal of a state directory; a damaged one is set aside (the path, the reason) and replaced."""
     path = directory / FILE
     try:
+        directory.mkdir(parents=True, exist_ok=True)
         _finish_replacing(path, now_ms)
         for _ in range(READS - 1):
             with suppress(JournalCorrupt):
