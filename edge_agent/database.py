@@ -6,7 +6,6 @@ SQLite detects damage to the structure of its pages, not inside a row. The check
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -63,12 +62,19 @@ CACHE_KIB = 64
 WAL_PAGES = 250  # the log is merged into the file at 1 MB, so that it does not fill a small disk
 
 
-@cache
-def insert(table: str) -> str:
-    """The statement that stores a row of COLUMNS with its checksum; a row with the same key is replaced."""
+def _insert(table: str) -> str:
     columns = ", ".join(COLUMNS[table])
     values = ", ".join(f"? AS {column}" for column in COLUMNS[table])
     return f"INSERT OR REPLACE INTO {table} SELECT {columns}, {CHECKSUMS[table]} FROM (SELECT {values})"  # noqa: S608
+
+
+# By table: stores a row of COLUMNS with its checksum. A row with the same key is replaced.
+INSERT = {table: _insert(table) for table in COLUMNS}
+
+
+def checksum(*values: bytes | str | float | None) -> int:
+    """SQL's `crc`: of the values and their types."""
+    return crc32(msgpack.packb(values))
 
 
 def sound(table: str) -> str:
@@ -101,7 +107,7 @@ def _configure(db: Connection, durability: str) -> None:
 
 def _define(db: Connection) -> None:
     db.text_factory = lambda raw: raw.decode(errors="replace")
-    db.create_function("crc", -1, lambda *values: crc32(msgpack.packb(values)), deterministic=True)
+    db.create_function("crc", -1, checksum, deterministic=True)
 
 
 def _prepare(db: Connection, path: Path) -> None:
@@ -118,7 +124,7 @@ def _prepare(db: Connection, path: Path) -> None:
             _migrate(db)
         _check(db, path)
         # SQLite opens a file of another user, but does not write it.
-        db.execute(insert("fact"), ("format", VERSION))
+        db.execute(INSERT["fact"], ("format", VERSION))
 
 
 def _version(db: Connection, path: Path) -> int | None:
@@ -140,7 +146,7 @@ def _create(db: Connection) -> None:
     for statement in SCHEMA:
         db.execute(statement)
     db.execute(f"PRAGMA user_version = {VERSION}")
-    db.execute(insert("fact"), ("format", VERSION))
+    db.execute(INSERT["fact"], ("format", VERSION))
 
 
 def _migrate(db: Connection) -> None:
@@ -228,7 +234,7 @@ def build(path: Path, damaged: Path, durability: str) -> None:
 def _copy(old: Connection, table: str, order: str, db: Connection, path: Path) -> None:
     for row in _sound_rows(old, table, order):
         with trouble(path), suppress(sqlite3.IntegrityError):  # format 0 allows any type
-            db.execute(insert(table), row)
+            db.execute(INSERT[table], row)
 
 
 def _sound_rows(old: Connection, table: str, order: str) -> Iterator[tuple[Any, ...]]:

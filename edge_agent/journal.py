@@ -15,7 +15,7 @@ import msgpack  # type: ignore[import-untyped]
 from edge_agent import database
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import LAST_MS, LIMIT, Estimate, Reading, encode_estimate, is_sensor
-from edge_agent.database import REBUILD_FROM, insert, sound, trouble
+from edge_agent.database import INSERT, REBUILD_FROM, sound, trouble
 from edge_agent.open_batches import OpenBatches, Window
 from edge_agent.sequences import Sequences
 
@@ -109,7 +109,7 @@ class Journal:
                 f"{self.path}: older than {self._beside.path.name}, {lost} estimates are missing"
             )
             with self._transaction() as db:
-                db.executemany(insert("sensor"), ((name, *state) for name, state in ahead.items()))
+                db.executemany(INSERT["sensor"], ((name, *state) for name, state in ahead.items()))
             self._sensors |= ahead
         if damaged or self._sensors != noted:
             self._beside.write(self._sensors)
@@ -151,17 +151,17 @@ class Journal:
         with self._transaction() as db:
             if change.readings:
                 blob = msgpack.packb((change.readings, change.traces))
-                db.execute(insert("batch"), (self._next_batch, now_ms, blob))
+                db.execute(INSERT["batch"], (self._next_batch, now_ms, blob))
             if outgoing:
                 self._insert(outgoing, closed, now_ms)
             states = ((name, *state) for name, state in sensors.items())
-            db.executemany(insert("sensor"), states)
+            db.executemany(INSERT["sensor"], states)
             if change.released:
                 db.execute("DELETE FROM held")
             if change.held:
-                db.execute(insert("held"), (change.boot, msgpack.packb((change.held, change.traces))))
+                db.execute(INSERT["held"], (change.boot, msgpack.packb((change.held, change.traces))))
             db.executemany(DELIVERED, ((id_,) for id_ in change.delivered))
-            db.executemany(insert("fact"), change.facts.items())
+            db.executemany(INSERT["fact"], change.facts.items())
         if sensors:
             self._sensors |= sensors
             self._beside.write(self._sensors)
@@ -173,9 +173,9 @@ class Journal:
 
     def _insert(self, outgoing: list[Outgoing], closed: set[Window], now_ms: int) -> None:
         rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload, 1) for each in outgoing)
-        self._db.executemany(insert("estimate"), rows)
+        self._db.executemany(INSERT["estimate"], rows)
         rebuild_from = self._open_batches.first_open(without=closed) or self._next_batch
-        self._db.execute(insert("fact"), ("rebuild_from", rebuild_from))
+        self._db.execute(INSERT["fact"], ("rebuild_from", rebuild_from))
 
     def waiting(self, after: int, most: int) -> list[Outgoing]:
         """The oldest estimates that are not delivered, with numbers above `after`."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from edge_agent.core import bundle
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
-from edge_agent.journal import Change, Journal
+from edge_agent.journal import Change, Journal, Outgoing
 from edge_agent.state import open_journal
 from tests.bench.table import row
 from tests.conftest import make_model
@@ -79,7 +79,7 @@ def _make(directory: Path, killed: bool) -> Numbers:
     work.mkdir()
     chance = random.Random(1)
     with closing(Journal(work / "journal.db", WINDOW_MS, "process-crash")) as journal:
-        made = []
+        made: list[Outgoing] = []
         for minute in range(600):
             at_ms = START_MS + minute * 60_000
             readings = [
@@ -169,7 +169,7 @@ def _judge(target: Path, sound: dict[str, Any], numbers: Numbers, what: str) -> 
 def _is_older(seen: dict[str, Any], sound: dict[str, Any]) -> bool:
     """Whether a journal is as it was a few commits before, with every number."""
     batches = seen["batches"]
-    return seen["next"] == sound["next"] and batches == sound["batches"][: len(batches)]
+    return bool(seen["next"] == sound["next"] and batches == sound["batches"][: len(batches)])
 
 
 def _with_agents(place: Path, count: int) -> tuple[Counter[str], float]:

@@ -221,4 +221,4 @@ def _as_nobody(directory: Path) -> str:
         "open_journal(pathlib.Path(sys.argv[1]), 900_000, 'power-loss', 5)[0].close()"
     )
     done = run_program([sys.executable, "-c", program, directory], capture_output=True, text=True)
-    return (done.stderr.splitlines() or [""])[-1]
+    return str((done.stderr.splitlines() or [""])[-1])

@@ -13,6 +13,8 @@ import pytest
 
 from edge_agent.core.messages import Reading
 from tests.support.broker import AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
+from tests.support.needs import require
+from tests.support.processes import run_program
 from tests.system.test_agent import (
     SENSORS,
     START_MS,
