@@ -4,6 +4,7 @@ One SQLite file. Readings are stored in batches, one row per batch, because a ro
 an SD card. A batch and the estimates of the windows it closed are one transaction.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -40,6 +41,7 @@ UNAVAILABLE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_BUSY", "SQLITE_LOCKED")
 # Of SQLite's pages. The kernel caches the file, so the default of 2 MB would only cost memory.
 CACHE_KIB = 64
 WAL_PAGES = 250  # the log is merged into the file at 1 MB, so that it does not fill a small disk
+BATCHES_AT_ONCE = 100  # of readings, read at once by an export
 TRIM_ROWS = 500  # deleted at once, so that deleting never delays the loop
 
 
@@ -347,13 +349,67 @@ def salvage(damaged: Path) -> list[tuple[str, int, int]]:
         return []
 
 
+class Archive(Journal):
+    """A journal opened read-only, while its agent runs or not.
+
+    A method reads what it returns at once. So a slow reader, such as a pager, never keeps the agent from
+    merging its write-ahead log.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / FILE
+        try:
+            if not self.path.is_file():
+                words = "no such file; expected the journal of an agent that has run"
+                raise JournalUnavailable(f"{self.path}: {words}")
+        except PermissionError as error:
+            raise JournalUnwritable(f"{self.path}: {error.strerror}; try sudo") from error
+        with _trouble(self.path):
+            self._db = sqlite3.connect(_read_only(self.path), uri=True, isolation_level=None, timeout=5.0)
+
+    def sensors(self) -> list[str]:
+        """Every sensor with an estimate, by name."""
+        with _trouble(self.path):
+            rows = self._db.execute("SELECT name FROM sensor WHERE seq > 0 ORDER BY name")
+            return [name for (name,) in rows]
+
+    def estimates(self, sensor: str, from_ms: int, to_ms: int) -> list[bytes]:
+        """The newest payload of every window of a sensor that starts in [from, to), in order of time."""
+        query = "SELECT start_ms, payload FROM estimate WHERE sensor = ? AND start_ms >= ? AND start_ms < ?"
+        with _trouble(self.path):
+            newest = dict(self._db.execute(f"{query} ORDER BY id", (sensor, from_ms, to_ms)))
+        return [newest[start_ms] for start_ms in sorted(newest)]
+
+    def batches(self) -> Iterator[list[Reading] | None]:
+        """The readings of every batch, in the order they were accepted; None for a damaged batch."""
+        query = "SELECT id, readings FROM batch WHERE id > ? ORDER BY id LIMIT ?"
+        rows = [(0, b"")]
+        while rows:
+            with _trouble(self.path):
+                rows = self._db.execute(query, (rows[-1][0], BATCHES_AT_ONCE)).fetchall()
+            for _, blob in rows:
+                try:
+                    yield self._unpack(blob)[0]
+                except JournalCorrupt:
+                    yield None
+
+    def health(self) -> str:
+        """The last health record of the agent."""
+        with _trouble(self.path):
+            row = self._db.execute("SELECT value FROM fact WHERE name = 'health'").fetchone()
+        if row is None:
+            raise JournalUnavailable(f"{self.path}: no health record yet; try again in a minute")
+        return str(row[0])
+
+
 def newest_health(directory: Path) -> str:
     """The last health record of an agent, running or not."""
-    path = directory / FILE
-    if not path.is_file():
-        raise JournalUnavailable(f"{path}: no such file; expected the journal of an agent that has run")
-    with _trouble(path), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
-        row = db.execute("SELECT value FROM fact WHERE name = 'health'").fetchone()
-    if row is None:
-        raise JournalUnavailable(f"{path}: no health record yet; try again in a minute")
-    return str(row[0])
+    with closing(Archive(directory)) as archive:
+        return archive.health()
+
+
+def _read_only(path: Path) -> str:
+    """The address for SQLite; a reader that cannot write beside a log-less file must call it immutable."""
+    has_log = path.with_name(path.name + "-wal").exists()
+    mode = "mode=ro" if has_log or os.access(path.parent, os.W_OK) else "mode=ro&immutable=1"
+    return f"{path.absolute().as_uri()}?{mode}"
