@@ -55,8 +55,8 @@ def _estimate(sensor: str, start_ms: int, window: int) -> Estimate:
     )
 
 
-def measure(directory: Path, options: list[str]) -> tuple[float, float]:
-    """Seconds and MB of one export to /dev/null."""
+def measure(directory: Path, options: list[str]) -> tuple[float, float, float]:
+    """Seconds, seconds of CPU and MB of one export to /dev/null."""
     environment = {**os.environ, "EDGE_AGENT_STATE": str(directory)}
     command = [sys.executable, "-m", "edge_agent", "export", *options]
     began = time.perf_counter()
@@ -66,7 +66,7 @@ def measure(directory: Path, options: list[str]) -> tuple[float, float]:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0
-    return time.perf_counter() - began, usage.ru_maxrss / 1024
+    return time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def main(state: Path | None = None) -> None:
@@ -77,8 +77,8 @@ def main(state: Path | None = None) -> None:
             fill(directory, SENSORS, DAYS)
         print(f"journal of {(directory / FILE).stat().st_size / 1e6:.0f} MB")
         for choice in CHOICES:
-            seconds, peak_mb = measure(directory, choice)
-            print(f"export {' '.join(choice):16} {seconds:6.1f} s {peak_mb:6.0f} MB", flush=True)
+            seconds, cpu_s, peak_mb = measure(directory, choice)
+            print(f"export {' '.join(choice):16} {seconds:6.1f} s {cpu_s:6.1f} s CPU {peak_mb:6.0f} MB")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgpack  # type: ignore[import-untyped]
 import pytest
 from paho.mqtt.client import Client
+from structlog.testing import capture_logs
 
 from edge_agent.agent import Agent
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
@@ -139,6 +140,30 @@ def test_unstamped_readings_wait_for_the_clock_and_are_stamped_right(
         Reading("5A2D", "op1", START_MS + MINUTE_MS, 232.0),
         Reading("5A2D", "op1", START_MS + 2 * MINUTE_MS + 2_000, 233.0),
     ]
+
+
+def test_a_clock_that_was_never_set_is_logged_again_and_again(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """At start and every ten minutes, with the number of readings that wait; health counts them too."""
+    with capture_logs() as events:
+        driven = Driven(tmp_path, broker, booted(), van)
+        driven.turn()
+        for value in (231.0, 232.0, 233.0):
+            driven.say("op1", value)
+        for _ in range(19):
+            driven.clock.pass_ms(MINUTE_MS)
+            driven.turn(2)
+        waiting = json.loads(newest_health(driven.state))["readings"]["waiting_for_clock"]
+        synchronise(driven)
+        driven.clock.pass_ms(MINUTE_MS)
+        driven.turn(2)
+        driven.stop()
+    told = [event for event in events if event["event"].startswith("clock.u")]
+    level = {"event": "clock.unsynchronised", "log_level": "warning"}
+    assert told == [{**level, "readings_waiting": 0}, {**level, "readings_waiting": 3}]
+    after = json.loads(newest_health(driven.state))["readings"]
+    assert (waiting, after["waiting_for_clock"], after["accepted"]) == (3, 0, 3)
 
 
 def test_a_van_that_loses_its_network_goes_on_and_says_so(
