@@ -20,6 +20,15 @@ def resources() -> dict[str, int]:
     return {"rss_bytes": pages * os.sysconf("SC_PAGE_SIZE"), "written_bytes": written[0]}
 
 
+def free_bytes(directory: Path) -> int:
+    """The space that the agent can still use on the disk of a directory; 0 if the disk does not answer."""
+    try:
+        disk = os.statvfs(directory)
+    except OSError:
+        return 0
+    return disk.f_bavail * disk.f_frsize
+
+
 def record(
     *,
     agent: str,

@@ -9,6 +9,7 @@ from edge_agent.bundles import Bundles
 from edge_agent.clock import Every, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.errors import JournalUnavailable
+from edge_agent.core.problems import Problems
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
 from edge_agent.log import logger
@@ -41,6 +42,7 @@ class Maintenance:
         self._intake, self._publisher, self._notifier = intake, publisher, notifier
         self._began_ms = time.elapsed_ms
         self._log = logger()
+        self._problems = Problems()
         self._look, self._trim, self._remind = Every(LOOK_MS), Every(TRIM_MS), Every(REMIND_MS)
         self._health = Every(settings.health.interval_s * 1000)
         self._alive = Every(notifier.watchdog_s * 500 or ALIVE_MS)
@@ -111,11 +113,12 @@ class Maintenance:
         depth, oldest_ms = self._journal.outbox()
         silent_since_ms = self._time.elapsed_ms - int(self._settings.health.silent_s * 1000)
         models, heard = self._bundles.models, self._intake.heard
-        return health.record(
+        uptime_s = (self._time.elapsed_ms - self._began_ms) // 1000
+        record = health.record(
             agent=self._settings.agent,
             now_ms=self._time.now_ms,
             interval_s=self._settings.health.interval_s,
-            uptime_s=(self._time.elapsed_ms - self._began_ms) // 1000,
+            uptime_s=uptime_s,
             clock="synchronised" if self._time.synchronised else "unsynchronised",
             readings={**self._intake.counts, "waiting_for_clock": len(self._commits.held)},
             outbox={
@@ -129,3 +132,9 @@ class Maintenance:
             },
             journal_bytes=self._journal.size_bytes(),
         )
+        free_bytes, settled = (
+            health.free_bytes(self._settings.state),
+            uptime_s > self._settings.health.silent_s,
+        )
+        record["problems"] = self._problems.update(record, free_bytes, settled, self._time.now_ms)
+        return record

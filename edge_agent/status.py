@@ -55,6 +55,10 @@ def _table(record: dict[str, Any], age_s: float, dead: bool) -> Iterator[str]:
     waited = "" if outbox["oldest_s"] is None else f", the oldest for {_duration(outbox['oldest_s'])}"
     yield f"outbox    {outbox['depth']} estimates wait{waited}; {outbox['dropped']} dropped"
     yield f"journal   {record['journal_bytes'] / 1e6:.1f} MB; memory {record['rss_bytes'] / 1e6:.0f} MB"
+    for problem in record.get("problems", ()):
+        where = f"{problem['sensor']}: " if "sensor" in problem else ""
+        since = _time(problem["since"])
+        yield f"problem   {where}{problem['code']} since {since}: {problem['advice']}"
     yield ""
     yield from _aligned(
         [

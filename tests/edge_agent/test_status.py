@@ -41,6 +41,14 @@ def record(age_s: float) -> dict[str, Any]:
         "journal_bytes": 4_200_000,
         "rss_bytes": 61_300_000,
         "written_bytes": 1,
+        "problems": [
+            {
+                "code": "stuck_channel",
+                "since": "2024-02-01T10:00:00Z",
+                "sensor": "5A2D",
+                "advice": "check wiring and ADC",
+            }
+        ],
     }
 
 
@@ -79,6 +87,7 @@ def test_a_terminal_gets_a_table(state: Path) -> None:
         "readings  18 accepted, 2 rejected",
         "outbox    3 estimates wait, the oldest for 1 min 1 s; 0 dropped",
         "journal   4.2 MB; memory 61 MB",
+        "problem   5A2D: stuck_channel since 2024-02-01 10:00:00 UTC: check wiring and ADC",
         "",
         "sensor  model             last reading             silent   stuck",
         "5A2D    9f3c01ab23cd4567  2024-02-01 10:14:58 UTC  -        op1",

@@ -154,16 +154,19 @@ def test_a_clock_that_was_never_set_is_logged_again_and_again(
         for _ in range(19):
             driven.clock.pass_ms(MINUTE_MS)
             driven.turn(2)
-        waiting = json.loads(newest_health(driven.state))["readings"]["waiting_for_clock"]
+        told = json.loads(newest_health(driven.state))
         synchronise(driven)
         driven.clock.pass_ms(MINUTE_MS)
         driven.turn(2)
         driven.stop()
-    told = [event for event in events if event["event"].startswith("clock.u")]
+    logged = [event for event in events if event["event"].startswith("clock.u")]
     level = {"event": "clock.unsynchronised", "log_level": "warning"}
-    assert told == [{**level, "readings_waiting": 0}, {**level, "readings_waiting": 3}]
-    after = json.loads(newest_health(driven.state))["readings"]
-    assert (waiting, after["waiting_for_clock"], after["accepted"]) == (3, 0, 3)
+    assert logged == [{**level, "readings_waiting": 0}, {**level, "readings_waiting": 3}]
+    after = json.loads(newest_health(driven.state))
+    waited = [each["readings"]["waiting_for_clock"] for each in (told, after)]
+    assert (waited, after["readings"]["accepted"]) == ([3, 0], 3)
+    codes = [{problem["code"] for problem in each["problems"]} for each in (told, after)]
+    assert codes == [{"clock_unsynchronised", "readings_waiting", "silent_channel"}, {"silent_channel"}]
 
 
 def test_a_van_that_loses_its_network_goes_on_and_says_so(
