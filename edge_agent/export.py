@@ -11,7 +11,7 @@ from typing import Any
 from edge_agent.core.errors import RespireError
 from edge_agent.core.means import HOUR_MS
 from edge_agent.journal import Archive
-from edge_agent.rows import Record, Row, Rows, Selection
+from edge_agent.rows import Row, Rows, Selection
 from edge_agent.terminal import DONE, load_settings, say
 
 SPANS_MS = {"15min": None, "1h": HOUR_MS, "8h": 8 * HOUR_MS}  # None: the windows as they are
@@ -32,9 +32,9 @@ def export(config: Path | None, what: str, every: str, form: str, selection: Sel
         if form == "csv":
             count = _write_csv(columns, chosen)
         elif what == "estimates" and not span_ms:
-            count = _write_jsonl(rows.records())
+            count = _write_lines(rows.lines())
         else:
-            count = _write_jsonl(dict(zip(columns, row, strict=True)) for row in chosen)
+            count = _write_lines(_json(columns, row) for row in chosen)
     sys.stdout.flush()
     say(f"export: {count} rows")
     if rows.damaged:
@@ -65,12 +65,16 @@ def _write_csv(columns: Sequence[str], rows: Iterable[Row]) -> int:
     return count
 
 
-def _write_jsonl(records: Iterable[Record]) -> int:
+def _write_lines(lines: Iterable[str]) -> int:
     count = 0
-    for record in records:
-        sys.stdout.write(json.dumps(record, separators=(",", ":")) + "\n")
+    for line in lines:
+        sys.stdout.write(line + "\n")
         count += 1
     return count
+
+
+def _json(columns: Sequence[str], row: Row) -> str:
+    return json.dumps(dict(zip(columns, row, strict=True)), separators=(",", ":"))
 
 
 def _time(value: str) -> str:

@@ -47,8 +47,8 @@ class Rows:
             "readings": ("sensor", "timestamp", *self._channels),
         }[what]
 
-    def records(self) -> Iterator[Record]:
-        """Every estimate as it was published."""
+    def lines(self) -> Iterator[str]:
+        """Every estimate as it was published, as JSON."""
         return self._all(_sound)
 
     def estimates(self) -> Iterator[Row]:
@@ -77,21 +77,22 @@ class Rows:
             self.damaged += batch is None
             yield from _joined(filter(self._is_wanted, batch or ()), self._channels)
 
-    def _all(self, make: Callable[[Record], Made]) -> Iterator[Made]:
+    def _all(self, make: Callable[[str], Made]) -> Iterator[Made]:
         for sensor in self._sensors:
             yield from self._read(sensor, self._to_ms, make)
 
-    def _read(self, sensor: str, to_ms: int, make: Callable[[Record], Made]) -> Iterator[Made]:
+    def _read(self, sensor: str, to_ms: int, make: Callable[[str], Made]) -> Iterator[Made]:
         """What is made of the estimates of a sensor, in order of time; damaged ones are left out."""
         for payload in self._archive.estimates(sensor, self._from_ms, to_ms):
             try:
-                made = make(_scan(payload.decode(), 0)[0])
+                made = make(payload.decode())
             except DAMAGE:
                 self.damaged += 1
             else:
                 yield made
 
-    def _estimate(self, record: Record) -> Row:
+    def _estimate(self, text: str) -> Row:
+        record = _record(text)
         inputs, channels = record["inputs"], self._channels
         return [
             *_window(record),
@@ -103,7 +104,8 @@ class Rows:
             *_origin(record),
         ]
 
-    def _window(self, record: Record) -> Row:
+    def _window(self, text: str) -> Row:
+        record = _record(text)
         inputs, minutes = record["inputs"], record["minutes"]
         means = [inputs.get(name) for name in self._channels]
         return [
@@ -118,9 +120,14 @@ class Rows:
         return here and self._from_ms <= reading.at_ms < self._to_ms and reading.channel in self._channels
 
 
-def _sound(record: Record) -> Record:
-    _least_minutes(record)
+def _record(text: str) -> Record:
+    record: Record = _scan(text, 0)[0]
     return record
+
+
+def _sound(text: str) -> str:
+    _part(text)
+    return text
 
 
 def _least_minutes(record: Record) -> int | None:
@@ -131,18 +138,19 @@ def _least_minutes(record: Record) -> int | None:
     return min([count for name, count in minutes.items() if name != "expected"], default=None)
 
 
-def _part(record: Record) -> Part:
+def _part(text: str) -> Part:
+    record = _record(text)
     value = record["value"]
     return Part(
-        start_ms=parse_time(record["start"]),
-        end_ms=parse_time(record["end"]),
-        value=None if value is None else float(value),
-        minutes=int(_least_minutes(record) or 0),
-        expected=int(record["minutes"]["expected"]),
-        quality=int(record["quality"]),
-        reasons=tuple(map(str, record["reasons"])),
-        unit=record["unit"],
-        model=record["model"],
+        parse_time(record["start"]),
+        parse_time(record["end"]),
+        None if value is None else float(value),
+        int(_least_minutes(record) or 0),
+        int(record["minutes"]["expected"]),
+        int(record["quality"]),
+        tuple(record["reasons"]),
+        record["unit"],
+        record["model"],
     )
 
 

@@ -54,9 +54,10 @@ def running_means(
     inside: list[Part] = []
     start_ms = 0
     for part in parts:
-        yield from _spans(inside, start_ms, _first_span(part, span_ms), span_ms, until_ms, coverage)
-        start_ms = max(start_ms, _first_span(part, span_ms))
-        inside = [each for each in inside if each.start_ms >= start_ms]
+        if (next_ms := _first_span(part, span_ms)) > start_ms:
+            yield from _spans(inside, start_ms, next_ms, span_ms, until_ms, coverage)
+            start_ms = next_ms
+            inside = [each for each in inside if each.start_ms >= start_ms]
         inside.append(part)
     yield from _spans(inside, start_ms, until_ms, span_ms, until_ms, coverage)
 

@@ -225,6 +225,7 @@ def test_sensors_beyond_the_limit_are_refused_and_counted(
     wait_until(lambda: health(broker)["readings"] == {
         "accepted": 4, "duplicate": 0, "late": 0, "future": 0, "excess": 0, "rejected": 0, "refused": 7,
         "unstampable": 0,
+        "waiting_for_clock": 0,
     }, what="7 refused")  # fmt: skip
     process.stop()
 
