@@ -12,7 +12,13 @@ from edge_agent.journal import FILE, Change, Journal
 
 SENSORS, DAYS, WINDOW_MS = 200, 30, 900_000
 START_MS = 1_706_745_600_000  # 2024-02-01
-CHOICES = ([], ["--format", "jsonl"], ["--what", "windows"], ["--every", "1h"], ["--every", "8h"])
+CHOICES: tuple[list[str], ...] = (
+    [],
+    ["--format", "jsonl"],
+    ["--what", "windows"],
+    ["--every", "1h"],
+    ["--every", "8h"],
+)
 
 
 def fill(directory: Path, sensors: int, days: int) -> None:

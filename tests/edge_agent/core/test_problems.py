@@ -10,7 +10,7 @@ AT_MS = 1_706_778_000_000
 
 
 def health(**changes: Any) -> dict[str, Any]:
-    sound = {"model": None, "last_reading": None, "silent": [], "stuck": []}
+    sound: dict[str, Any] = {"model": None, "last_reading": None, "silent": [], "stuck": []}
     return {
         "clock": "synchronised",
         "readings": {"accepted": 7, "waiting_for_clock": 0},
