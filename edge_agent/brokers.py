@@ -2,7 +2,7 @@
 
 import os
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from edge_agent.core.errors import BadSettings
 from edge_agent.mqtt import Address, Connection, Inbox
@@ -25,15 +25,11 @@ def connections(
     return Connection(local, None, inbox, elapsed_ms), far
 
 
-def check(settings: Settings) -> Iterator[str]:
-    """Read every secret and certificate once; yields a remark where only systemd can read one."""
-    for broker in filter(None, (settings.broker, settings.uplink)):
-        file = broker.password_file
-        credential = file and not file.is_absolute() and not file.exists()
-        if credential and "CREDENTIALS_DIRECTORY" not in os.environ:
-            yield f"{file} is a systemd credential; it cannot be checked outside the service"
-            broker = broker.model_copy(update={"password_file": None})  # noqa: PLW2901
-        address(broker, settings.agent)
+def needs_systemd(broker: Broker) -> bool:
+    """Whether the password is a credential that only the service can read."""
+    file = broker.password_file
+    credential = file and not file.is_absolute() and not file.exists()
+    return bool(credential) and "CREDENTIALS_DIRECTORY" not in os.environ
 
 
 def address(broker: Broker, agent: str) -> Address:

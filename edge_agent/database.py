@@ -3,6 +3,7 @@
 SQLite detects damage to the structure of its pages, not inside a row. The checksums detect the rest.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -254,8 +255,13 @@ def _sound_rows(old: Connection, table: str, order: str) -> Iterator[tuple[Any, 
     )
 
 
-def newest_fact(path: Path, name: str) -> str | None:
-    """A fact of a journal that an agent may have open."""
-    with trouble(path), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
-        row = db.execute("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
-    return None if row is None else str(row[0])
+def read_only(path: Path) -> Connection:
+    """A journal that an agent may have open, for reading.
+
+    A reader that cannot write beside a file without a log must call it immutable.
+    """
+    has_log = path.with_name(path.name + "-wal").exists()
+    mode = "mode=ro" if has_log or os.access(path.parent, os.W_OK) else "mode=ro&immutable=1"
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None, timeout=5.0)
+    _define(db)
+    return db

@@ -45,6 +45,15 @@ def encode(health: Mapping[str, Any]) -> str:
     return json.dumps(health, separators=(",", ":"), ensure_ascii=False)
 
 
+def free_bytes(directory: Path) -> int:
+    """The space that the agent can still use on the disk of a directory; 0 if the disk does not answer."""
+    try:
+        disk = os.statvfs(directory)
+    except OSError:
+        return 0
+    return disk.f_bavail * disk.f_frsize
+
+
 def record(
     *,
     agent: str,

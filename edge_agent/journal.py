@@ -305,7 +305,7 @@ class Journal:
         """The readings of a sound row; a damaged one is noted and has none."""
         if is_sound:
             try:
-                return _decoded(blob)
+                return decoded(blob)
             # Of format 0, which had no checksums.
             except (ValueError, TypeError, AttributeError, msgpack.UnpackException):
                 pass
@@ -335,7 +335,8 @@ class Journal:
             yield db
 
 
-def _decoded(blob: bytes) -> tuple[list[Reading], list[Trace]]:
+def decoded(blob: bytes) -> tuple[list[Reading], list[Trace]]:
+    """The readings and traces of a batch; ValueError or TypeError if it holds anything else."""
     readings, traces = msgpack.unpackb(blob)
     decoded = [Reading(*each) for each in readings]
     for sensor, channel, at_ms, value in decoded:
@@ -344,14 +345,3 @@ def _decoded(blob: bytes) -> tuple[list[Reading], list[Trace]]:
         if not (type(at_ms) is int and 0 <= at_ms < LAST_MS and abs(value) < LIMIT):
             raise ValueError("expected a time and a value")
     return decoded, [tuple(each) for each in traces]
-
-
-def newest_health(directory: Path) -> str:
-    """The last health record of an agent, running or not."""
-    path = directory / FILE
-    if not path.is_file():
-        raise JournalUnavailable(f"{path}: no such file; expected the journal of an agent that has run")
-    health = database.newest_fact(path, "health")
-    if health is None:
-        raise JournalUnavailable(f"{path}: no health record yet; try again in a minute")
-    return health

@@ -8,6 +8,7 @@ from edge_agent.bundles import Bundles
 from edge_agent.clock import Every, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.errors import JournalUnavailable
+from edge_agent.core.problems import Problems
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
 from edge_agent.log import logger
@@ -18,6 +19,7 @@ from edge_agent.systemd import Notifier
 LOOK_MS = 2_000  # how often the bundles, the kernel's clock and the journal's size are checked
 TRIM_MS = 600_000
 ALIVE_MS = 10_000
+REMIND_MS = 600_000  # how often an unsynchronised clock is logged
 
 
 class Maintenance:
@@ -39,7 +41,8 @@ class Maintenance:
         self._intake, self._publisher, self._notifier = intake, publisher, notifier
         self._began_ms = time.elapsed_ms
         self._log = logger()
-        self._look, self._trim = Every(LOOK_MS), Every(TRIM_MS)
+        self._problems = Problems()
+        self._look, self._trim, self._remind = Every(LOOK_MS), Every(TRIM_MS), Every(REMIND_MS)
         self._health = Every(settings.health.interval_s * 1000)
         self._alive = Every(notifier.watchdog_s * 500 or ALIVE_MS)
 
@@ -55,8 +58,7 @@ class Maintenance:
         """Run every task that is due; `state` is a word on the connection for systemd."""
         elapsed_ms = self._time.elapsed_ms
         if self._look.due(elapsed_ms):
-            if self._time.ask_kernel():
-                self._log.info("clock.synchronised" if self._time.synchronised else "clock.unsynchronised")
+            self._look_at_clock()
             self._reload()
             self._bound_journal()
         if self._trim.due(elapsed_ms):
@@ -68,6 +70,15 @@ class Maintenance:
         if self._alive.due(elapsed_ms):
             depth, _ = self._journal.outbox()
             self._notifier.alive(f"{state}, {self._intake.sensors} sensors, {depth} estimates queued")
+
+    def _look_at_clock(self) -> None:
+        """Log when the kernel's answer changes; an unsynchronised clock also at start and repeatedly."""
+        if self._time.ask_kernel():
+            self._remind.soon()
+            if self._time.synchronised:
+                self._log.info("clock.synchronised")
+        if not self._time.synchronised and self._remind.due(self._time.elapsed_ms):
+            self._log.warning("clock.unsynchronised", readings_waiting=len(self._commits.held))
 
     def _reload(self) -> None:
         """Use changed bundles; a window is estimated by the model that is loaded when it closes."""
@@ -102,13 +113,14 @@ class Maintenance:
         silent_since_ms = self._time.elapsed_ms - int(self._settings.health.silent_s * 1000)
         models, heard = self._bundles.models, self._intake.heard
         listed, unlisted = health.listed((*models, *heard.sensors()), models)
-        return health.record(
+        uptime_s = (self._time.elapsed_ms - self._began_ms) // 1000
+        record = health.record(
             agent=self._settings.agent,
             now_ms=self._time.now_ms,
             interval_s=self._settings.health.interval_s,
-            uptime_s=(self._time.elapsed_ms - self._began_ms) // 1000,
+            uptime_s=uptime_s,
             clock="synchronised" if self._time.synchronised else "unsynchronised",
-            readings=self._intake.counts,
+            readings={**self._intake.counts, "waiting_for_clock": len(self._commits.held)},
             outbox={
                 "depth": depth,
                 "oldest_s": None if oldest_ms is None else max(0, self._time.now_ms - oldest_ms) // 1000,
@@ -121,3 +133,9 @@ class Maintenance:
             sensors_unlisted=unlisted,
             journal_bytes=self._journal.size_bytes(),
         )
+        free_bytes, settled = (
+            health.free_bytes(self._settings.state),
+            uptime_s > self._settings.health.silent_s,
+        )
+        record["problems"] = self._problems.update(record, free_bytes, settled, self._time.now_ms)
+        return record

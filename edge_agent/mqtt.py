@@ -243,6 +243,24 @@ class Connection:
 
 def retained(address: Address, topic: str, timeout_s: float) -> bytes:
     """The retained message of a topic, read in a session that leaves nothing at the broker."""
+    answer = _ask(address, topic, timeout_s)
+    if answer is None:
+        words = f"no agent has published health on this broker ({topic})"
+        raise BrokerUnavailable(f"{address.host}:{address.port}: {words}")
+    return answer
+
+
+def log_in(address: Address, timeout_s: float) -> None:
+    """Connect and leave again; BrokerUnavailable if the broker cannot be reached or refuses the login."""
+    if _ask(address, None, timeout_s) is None:
+        raise BrokerUnavailable(f"{address.host}:{address.port}: no answer in {timeout_s:g} s")
+
+
+def _ask(address: Address, topic: str | None, timeout_s: float) -> bytes | None:
+    """The retained message of a topic, without a topic a welcome, or None if nothing comes.
+
+    The client id is the broker's choice, so that the agent's own connection stays.
+    """
     answers: SimpleQueue[bytes | str] = SimpleQueue()
     client = Client(CallbackAPIVersion.VERSION2, protocol=_protocol(address))
     if address.tls:
@@ -254,6 +272,8 @@ def retained(address: Address, topic: str, timeout_s: float) -> bytes:
     ) -> None:
         if code.is_failure:
             answers.put(f"{_plain(str(code))}; see username and password_file")
+        elif topic is None:
+            answers.put(b"")
         else:
             client.subscribe(topic, 1)
 
@@ -265,7 +285,7 @@ def retained(address: Address, topic: str, timeout_s: float) -> bytes:
     try:
         answer = answers.get(timeout=timeout_s)
     except Empty:
-        answer = f"no agent has published health on this broker ({topic})"
+        return None
     finally:
         _leave(client)
     if isinstance(answer, str):

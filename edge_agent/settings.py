@@ -1,11 +1,10 @@
-"""Settings from one TOML file and EDGE_AGENT_… variables; no other module reads either."""
+"""Settings from one TOML file and EDGE_AGENT_… variables."""
 
 import os
 import socket
 import tomllib
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +18,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from edge_agent import mistakes
 from edge_agent.core.errors import BadSettings
 from edge_agent.core.messages import CHANNELS, TEMPLATES, Decoder, is_sensor
 from edge_agent.core.windows import COVERAGE
@@ -170,8 +170,8 @@ class Settings(BaseSettings):
     """Everything an operator can set; deploy/edge-agent.toml shows all of it."""
 
     model_config = SettingsConfigDict(
-        env_prefix="EDGE_AGENT_",
-        env_nested_delimiter="__",
+        env_prefix=mistakes.PREFIX,
+        env_nested_delimiter=mistakes.LEVEL,
         extra="forbid",
         frozen=True,
         hide_input_in_errors=True,
@@ -213,14 +213,29 @@ class Settings(BaseSettings):
 
 def load(file: Path | None = None) -> Settings:
     """The settings of a file (or of the installed one, or the defaults), overridden by the environment."""
+    settings, found = examine(file)
+    if settings is None:
+        raise BadSettings(found[0])
+    return settings
+
+
+def examine(file: Path | None = None) -> tuple[Settings | None, list[str]]:
+    """The settings, or None and every mistake in them."""
     file = file or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
     source = str(file) if file else "settings"
     try:
-        return Settings(**(_table(file) if file else {}))
+        return Settings(**(_table(file) if file else {})), []
     except ValidationError as error:
-        raise BadSettings(f"{_variable(error) or source}: {_first(error)}") from error
+        return None, mistakes.describe(error, source, Settings)
     except (SettingsError, RecursionError) as error:
-        raise BadSettings(f"environment: {error}; lists are written as JSON") from error
+        return None, [f"environment: {error}; lists are written as JSON"]
+    except BadSettings as error:
+        return None, [str(error)]
+
+
+def unknown_variables() -> list[str]:
+    """EDGE_AGENT_… variables that set nothing, each with the nearest name that does."""
+    return mistakes.unknown_variables(Settings)
 
 
 def secret(file: Path) -> str:
@@ -245,34 +260,3 @@ def _table(file: Path) -> dict[str, Any]:
         raise BadSettings(f"{file}: {error.strerror}; expected a settings file") from error
     except (ValueError, RecursionError) as error:
         raise BadSettings(f"{file}: {error}; expected TOML") from error
-
-
-def _first(error: ValidationError) -> str:
-    """One line for the first error: the key, what was expected, what was found."""
-    details = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in details["loc"]) or "settings"
-    if details["type"] == "extra_forbidden":
-        return f"{key}: no such setting{_suggestion(details['loc'])}"
-    message = details["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    message = message if "expected" in message else f"expected {message}"
-    found = details["input"]
-    return f"{key}: {message}" + (f", got {found!r:.60}" if isinstance(found, str | int | float) else "")
-
-
-def _variable(error: ValidationError) -> str | None:
-    """The variable that set the first wrong setting, if it was a variable."""
-    place = error.errors(include_url=False)[0]["loc"]
-    names = ("EDGE_AGENT_" + "__".join(str(part) for part in place[:end]) for end in range(len(place), 0, -1))
-    known = {name.upper(): name for name in os.environ}
-    return next((known[name.upper()] for name in names if name.upper() in known), None)
-
-
-def _suggestion(place: tuple[int | str, ...]) -> str:
-    section: Any = Settings
-    for part in place[:-1]:
-        annotation = section.model_fields[part].annotation
-        section = next(
-            (kind for kind in (annotation, *get_args(annotation)) if hasattr(kind, "model_fields")), None
-        )
-    close = get_close_matches(str(place[-1]), section.model_fields, 1)
-    return f"; did you mean {close[0]}?" if close else f"; known are {', '.join(section.model_fields)}"

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -101,3 +102,26 @@ def _rename(path: Path, now_ms: int) -> Path:
         for suffix in SUFFIXES:
             old.with_name(old.name + suffix).unlink(missing_ok=True)
     return aside
+
+
+def try_directory(directory: Path) -> list[str]:
+    """Write a file and delete it, as root or as the owner; returns remarks, raises BadSettings."""
+    try:
+        owner = directory.stat().st_uid
+        if os.geteuid() not in (0, owner):
+            return [f"{directory} belongs to another user; only that user or root can check it"]
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+        strangers = [file for file in directory.iterdir() if file.lstat().st_uid != owner]
+    except FileNotFoundError:
+        return [f"{directory} does not exist; the service creates it"]
+    except NotADirectoryError as error:
+        raise BadSettings(f"state: {directory}: expected a directory, got a file") from error
+    except PermissionError as error:
+        return [f"{error.filename}: permission denied; only its owner or root can check the state directory"]
+    except OSError as error:
+        raise BadSettings(f"{directory}: {error.strerror}; {EXPECTED}") from error
+    if strangers:
+        advice = f"the service cannot write it; run: chown --recursive --reference={directory} {directory}"
+        raise BadSettings(f"{strangers[0]}: expected the owner of its directory, got another; {advice}")
+    return []

@@ -79,6 +79,7 @@ def test_health_is_described_as_a_real_agent_publishes_it(agent: AgentProcess, b
     assert columns("field")[1] == list(told)
     assert column("outcome") == list(told["readings"])  # type: ignore[call-overload]
     assert column("field of `outbox`") == list(told["outbox"])  # type: ignore[call-overload]
+    assert column("field of a problem") == ["code", "since", "sensor", "advice"]
     assert column("field of a sensor") == list(told["sensors"]["5A2D"])  # type: ignore[index]
 
 

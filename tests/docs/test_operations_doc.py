@@ -4,7 +4,8 @@ import ast
 import re
 from pathlib import Path
 
-from edge_agent import cli, commit, log, maintenance, publisher
+from edge_agent import commit, log, maintenance, publisher, terminal
+from edge_agent.core import problems
 from edge_agent.core.windows import MAX_TOTAL, Outcome
 from edge_agent.settings import Settings
 
@@ -30,7 +31,18 @@ def test_every_log_event_is_explained_and_no_other() -> None:
 
 
 def test_every_exit_code_is_explained() -> None:
-    assert [int(code) for code in first_column("code")] == [cli.DONE, cli.FAILED, 2, cli.CONFIGURATION]
+    assert [int(code) for code in first_column("code")] == [
+        terminal.DONE,
+        terminal.FAILED,
+        2,
+        terminal.CONFIGURATION,
+    ]
+
+
+def test_every_problem_is_explained() -> None:
+    assert first_column("problem") == list(problems.ADVICE)
+    assert f"less than {problems.FREE_BYTES // 1_000_000} MB left" in ON_ONE_LINE
+    assert f"more than {problems.WAITED_S // 60} minutes" in ON_ONE_LINE
 
 
 def test_the_numbers_are_those_of_the_code() -> None:

@@ -3,15 +3,12 @@
 import json
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from edge_agent.cli import main
 from edge_agent.core import bundle
 from edge_agent.core.messages import decode_estimate
-from edge_agent.journal import Change, Journal
 from tests.conftest import make_model, make_warming_model
 from tests.edge_agent.core.test_pipeline import recording
 from tests.support.processes import run_program
@@ -65,8 +62,8 @@ def test_inspect_prints_a_bundle_as_json(bundles: Path) -> None:
 
 def test_check_says_what_would_run(tmp_path: Path, bundles: Path) -> None:
     config = tmp_path / "edge-agent.toml"
-    config.write_text(f'agent = "van-1"\nbundles = "{bundles}"\n')
-    done = run("check", "--config", config)
+    config.write_text(f'agent = "van-1"\nclock = "trusted"\nbundles = "{bundles}"\nstate = "{tmp_path}"\n')
+    done = run("check", "--no-broker", "--config", config)
     shown = json.loads(done.stdout)
     assert (shown["agent"], list(shown["sensors"])) == ("van-1", ["5A2D"])
     assert done.stderr == "check: settings are valid, 1 bundle is valid\n"
@@ -76,19 +73,19 @@ def test_check_says_what_would_run(tmp_path: Path, bundles: Path) -> None:
 def test_check_remarks_on_windows_of_another_length_than_in_training(tmp_path: Path, bundles: Path) -> None:
     (bundles / "5A2D.bundle").write_bytes(bundle.encode(make_warming_model()))
     config = tmp_path / "edge-agent.toml"
-    config.write_text(f'bundles = "{bundles}"\n[windows]\nlength_s = 300\n')
-    done = run("check", "--config", config)
+    config.write_text(f'clock = "trusted"\nbundles = "{bundles}"\n[windows]\nlength_s = 300\n')
+    done = run("check", "--no-broker", "--config", config)
     expected = "check: these models were trained on 900 s windows; expect biased estimates with 300 s"
     assert (done.returncode, done.stderr.splitlines()[0]) == (0, expected)
 
 
 def test_check_of_bad_settings_or_bundles_exits_78(tmp_path: Path, bundles: Path) -> None:
     config = tmp_path / "edge-agent.toml"
-    config.write_text(f'bundles = "{bundles}"\n[broker]\nport = "x"\n')
-    bad_settings = run("check", "--config", config)
-    config.write_text(f'bundles = "{bundles}"\n')
+    config.write_text(f'clock = "trusted"\nbundles = "{bundles}"\n[broker]\nport = "x"\n')
+    bad_settings = run("check", "--no-broker", "--config", config)
+    config.write_text(f'clock = "trusted"\nbundles = "{bundles}"\n')
     (bundles / "5A2D.bundle").write_bytes(b"cut")
-    bad_bundle = run("check", "--config", config)
+    bad_bundle = run("check", "--no-broker", "--config", config)
     assert (bad_settings.returncode, bad_bundle.returncode) == (78, 78)
     assert "broker.port: expected a valid integer" in bad_settings.stderr
     assert "not a bundle" in bad_bundle.stderr
@@ -116,16 +113,19 @@ def test_check_finds_what_run_would_stumble_over(
     tmp_path: Path, bundles: Path, settings: str, words: str
 ) -> None:
     config = tmp_path / "edge-agent.toml"
-    config.write_text(f'bundles = "{bundles}"\n' + settings.replace("{bundles}", str(bundles)))
-    done = run("check", "--config", config)
+    config.write_text(
+        f'clock = "trusted"\nbundles = "{bundles}"\n' + settings.replace("{bundles}", str(bundles))
+    )
+    done = run("check", "--no-broker", "--config", config)
     assert words in done.stderr
     assert (done.returncode, done.stdout) == (78, "")
 
 
 def test_check_leaves_systemds_credentials_to_systemd(tmp_path: Path, bundles: Path) -> None:
     config = tmp_path / "edge-agent.toml"
-    config.write_text(f'bundles = "{bundles}"\n[broker]\nusername = "v"\npassword_file = "broker-password"\n')
-    done = run("check", "--config", config)
+    top = f'clock = "trusted"\nbundles = "{bundles}"\n'
+    config.write_text(f'{top}[broker]\nusername = "v"\npassword_file = "broker-password"\n')
+    done = run("check", "--no-broker", "--config", config)
     remark, *_ = done.stderr.splitlines()
     assert (
         remark == "check: broker-password is a systemd credential; it cannot be checked outside the service"
@@ -182,21 +182,11 @@ def test_usage_errors_exit_2_and_help_shows_an_example() -> None:
     assert "example: edge-agent replay --bundles bundles" in " ".join(run("replay", "--help").stdout.split())
 
 
-def test_status_knows_the_years_after_2100(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A gateway without a battery may stand in any year."""
-    with closing(Journal(tmp_path / "journal.db", 900_000)) as journal:
-        journal.commit(Change(facts={"health": '{"at": "2106-02-07T06:28:15Z"}'}), now_ms=0)
-    config = tmp_path / "edge-agent.toml"
-    config.write_text(f'state = "{tmp_path}"\n')
-    assert main(["status", "--config", str(config)]) == 0
-    assert capsys.readouterr().out == '{"at": "2106-02-07T06:28:15Z"}\n'
-
-
 def test_in_the_journal_the_last_line_is_an_error(tmp_path: Path) -> None:
     """`journalctl -p err` shows why a start was refused."""
     name = "import os; s = os.fstat(2); os.environ['JOURNAL_STREAM'] = f'{s.st_dev}:{s.st_ino}'\n"
     tell = name + "import sys; from edge_agent.cli import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", tell, "check", "--config", str(tmp_path / "no.toml")]
+    command = [sys.executable, "-c", tell, "run", "--config", str(tmp_path / "no.toml")]
     done = run_program(command, capture_output=True, text=True)
     assert done.returncode == 78
     assert done.stderr.startswith("<3>edge-agent: ")

@@ -1,10 +1,12 @@
 """Health: the record, and what the process uses."""
 
 import json
+import shutil
 from importlib.metadata import version
+from pathlib import Path
 
 from edge_agent.core.messages import Reading
-from edge_agent.health import encode, listed, record, refusals, resources
+from edge_agent.health import encode, free_bytes, listed, record, refusals, resources
 from edge_agent.intake import Heard
 
 AT_MS = 1_706_778_000_000
@@ -14,6 +16,12 @@ def test_resources_are_what_the_kernel_says() -> None:
     before = resources()
     assert 5_000_000 < before["rss_bytes"] < 2_000_000_000
     assert resources()["written_bytes"] >= before["written_bytes"] >= 0
+
+
+def test_free_space_is_what_the_kernel_says(tmp_path: Path) -> None:
+    """A disk that does not answer has none."""
+    assert abs(free_bytes(tmp_path) - shutil.disk_usage(tmp_path).free) < 1_000_000_000
+    assert free_bytes(tmp_path / "no") == 0
 
 
 def test_a_record_is_json_with_everything_it_was_told() -> None:

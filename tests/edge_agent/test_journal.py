@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edge_agent.archive import newest_health
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
-from edge_agent.journal import Change, Journal, Mean, newest_health
+from edge_agent.journal import Change, Journal, Mean
 from edge_agent.state import open_journal
 
 WINDOW_MS = 900_000

@@ -9,10 +9,11 @@ from pathlib import Path
 import msgpack  # type: ignore[import-untyped]
 import pytest
 from paho.mqtt.client import Client
+from structlog.testing import capture_logs
 
 from edge_agent.agent import Agent
+from edge_agent.archive import newest_health
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
-from edge_agent.journal import newest_health
 from edge_agent.settings import Settings
 from tests.edge_agent.test_clock import HandClock
 from tests.edge_agent.test_journal import disk_without_room
@@ -139,6 +140,33 @@ def test_unstamped_readings_wait_for_the_clock_and_are_stamped_right(
         Reading("5A2D", "op1", START_MS + MINUTE_MS, 232.0),
         Reading("5A2D", "op1", START_MS + 2 * MINUTE_MS + 2_000, 233.0),
     ]
+
+
+def test_a_clock_that_was_never_set_is_logged_again_and_again(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """At start and every ten minutes, with the number of readings that wait; health counts them too."""
+    with capture_logs() as events:
+        driven = Driven(tmp_path, broker, booted(), van)
+        driven.turn()
+        for value in (231.0, 232.0, 233.0):
+            driven.say("op1", value)
+        for _ in range(19):
+            driven.clock.pass_ms(MINUTE_MS)
+            driven.turn(2)
+        told = json.loads(newest_health(driven.state))
+        synchronise(driven)
+        driven.clock.pass_ms(MINUTE_MS)
+        driven.turn(2)
+        driven.stop()
+    logged = [event for event in events if event["event"].startswith("clock.u")]
+    level = {"event": "clock.unsynchronised", "log_level": "warning"}
+    assert logged == [{**level, "readings_waiting": 0}, {**level, "readings_waiting": 3}]
+    after = json.loads(newest_health(driven.state))
+    waited = [each["readings"]["waiting_for_clock"] for each in (told, after)]
+    assert (waited, after["readings"]["accepted"]) == ([3, 0], 3)
+    codes = [{problem["code"] for problem in each["problems"]} for each in (told, after)]
+    assert codes == [{"clock_unsynchronised", "readings_waiting", "silent_channel"}, {"silent_channel"}]
 
 
 def test_a_van_that_loses_its_network_goes_on_and_says_so(

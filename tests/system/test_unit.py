@@ -8,9 +8,9 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from edge_agent.cli import CONFIGURATION
 from edge_agent.clock import Clock
 from edge_agent.settings import DEFAULT_FILE, Settings
+from edge_agent.terminal import CONFIGURATION
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program

@@ -1,0 +1,129 @@
+"""`edge-agent check`: tries everything that `run` needs, and says all that is wrong at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from edge_agent import brokers, bundles, mqtt, state
+from edge_agent import settings as configuration
+from edge_agent.clock import Clock
+from edge_agent.core.errors import BadBundle, BadSettings, BrokerUnavailable
+from edge_agent.core.model import Model
+from edge_agent.settings import Broker, Settings
+from edge_agent.terminal import CONFIGURATION, DONE, FAILED, print_json, say
+
+ANSWER_S = 5.0
+TRAINED_S = 900  # the windows that model-export fits
+
+
+@dataclass(slots=True)
+class Findings:
+    """`mistakes` stop the agent; with `faults` it runs but does not do its work; `remarks` are for people."""
+
+    mistakes: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def check(config: Path | None, try_brokers: bool) -> int:
+    """Print what the agent would use, and every mistake."""
+    found = Findings(faults=configuration.unknown_variables())
+    settings, mistakes = configuration.examine(config)
+    found.mistakes += mistakes
+    if settings:
+        models = _check_bundles(settings, found)
+        _check_brokers(settings, found, try_brokers)
+        _check_state(settings, found)
+        _check_clock(settings, found)
+        if not found.mistakes:
+            print_json(_summary(settings, models))
+    return _report(found, len(models) if settings else 0)
+
+
+def _report(found: Findings, models: int) -> int:
+    for remark in found.remarks:
+        say(f"check: {remark}")
+    for line in (*found.mistakes, *found.faults):
+        say(f"edge-agent: {line}")
+    if found.mistakes:
+        return CONFIGURATION
+    bundles_are = "1 bundle is" if models == 1 else f"{models} bundles are"
+    say(f"check: settings are valid, {bundles_are} valid")
+    return FAILED if found.faults else DONE
+
+
+def _check_bundles(settings: Settings, found: Findings) -> dict[str, Model]:
+    try:
+        models = bundles.Bundles(settings.bundles).models
+    except BadBundle as error:
+        found.mistakes += list(_refused(settings.bundles)) or [str(error)]
+        return {}
+    if not models:
+        found.faults.append(f"{settings.bundles}: expected at least one bundle; estimates will have no value")
+    for model in models.values():
+        if missing := {*model.measured, model.auxiliary} - {*settings.topics.channels}:
+            expected, got = ", ".join(sorted(missing)), ", ".join(settings.topics.channels)
+            found.mistakes.append(
+                f"topics.channels: expected {expected} for the bundle of {model.sensor}, got {got}"
+            )
+    if settings.windows.length_s != TRAINED_S and any(model.warming for model in models.values()):
+        found.remarks.append(
+            f"these models were trained on {TRAINED_S} s windows; "
+            f"expect biased estimates with {settings.windows.length_s} s"
+        )
+    return models
+
+
+def _refused(path: Path) -> Iterator[str]:
+    """The reason of every bad bundle in a directory."""
+    for file in sorted(path.glob(f"*{bundles.SUFFIX}")) if path.is_dir() else ():
+        try:
+            bundles.read(file)
+        except BadBundle as error:
+            yield str(error)
+
+
+def _check_brokers(settings: Settings, found: Findings, try_them: bool) -> None:
+    for broker in filter(None, (settings.broker, settings.uplink)):
+        if brokers.needs_systemd(broker):
+            words = "is a systemd credential; it cannot be checked outside the service"
+            found.remarks.append(f"{broker.password_file} {words}")
+            continue
+        try:
+            address = brokers.address(broker, settings.agent)
+            if try_them:
+                mqtt.log_in(address, ANSWER_S)
+        except BadSettings as error:
+            found.mistakes.append(str(error))
+        except BrokerUnavailable as error:
+            found.faults.append(str(error))
+
+
+def _check_state(settings: Settings, found: Findings) -> None:
+    try:
+        found.remarks += state.try_directory(settings.state)
+    except BadSettings as error:
+        found.mistakes.append(str(error))
+
+
+def _check_clock(settings: Settings, found: Findings) -> None:
+    if not Clock(trusted=settings.clock == "trusted").synchronised():
+        words = "the kernel says that it is not synchronised; readings without at wait until it is"
+        found.faults.append(f'clock: {words}. Check timedatectl, or set clock = "trusted" if it is right')
+
+
+def _summary(settings: Settings, models: dict[str, Model]) -> dict[str, Any]:
+    return {
+        "agent": settings.agent,
+        "broker": _place(settings.broker),
+        "uplink": settings.uplink and _place(settings.uplink),
+        "readings": list(settings.topics.readings),
+        "estimates": settings.topics.estimate,
+        "state": str(settings.state),
+        "sensors": {sensor: {"model": model.id, **model.provenance} for sensor, model in models.items()},
+    }
+
+
+def _place(broker: Broker) -> str:
+    return f"{broker.host}:{broker.port}"

@@ -1,0 +1,66 @@
+"""What a person should do something about, found in the agent's own health; time comes in as an argument."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from edge_agent.core.messages import format_time
+
+FREE_BYTES = 100_000_000  # below this the disk is nearly full
+WAITED_S = 3_600  # an outbox whose oldest estimate has waited so long is not emptied
+
+ADVICE = {
+    "clock_unsynchronised": "check network and NTP; if the clock is right, set clock to trusted",
+    "readings_waiting": "readings without a time of their own wait for the clock; synchronise it",
+    "disk_nearly_full": "free some space, or lower max_mb",
+    "outbox_growing": "check the broker that gets the estimates, and its ACL",
+    "silent_channel": "check the sensor, its topics and the ACL",
+    "stuck_channel": "check wiring and ADC",
+}
+
+Problem = tuple[str, str | None]  # code, sensor
+
+
+class Problems:
+    """The present problems, each with the time it was first seen.
+
+    >>> problems = Problems()
+    >>> health = {"clock": "unsynchronised", "readings": {"waiting_for_clock": 0},
+    ...           "outbox": {"oldest_s": None}, "sensors": {}}
+    >>> [problem["code"] for problem in problems.update(health, free_bytes=10**9, settled=True, now_ms=0)]
+    ['clock_unsynchronised']
+    """
+
+    def __init__(self) -> None:
+        self._since_ms: dict[Problem, int] = {}
+
+    def update(
+        self, health: Mapping[str, Any], free_bytes: int, settled: bool, now_ms: int
+    ) -> list[dict[str, str]]:
+        """The problems in a health record; only a `settled` agent has run long enough to find silence."""
+        found = dict.fromkeys(_find(health, free_bytes, settled))
+        self._since_ms = {problem: self._since_ms.get(problem, now_ms) for problem in found}
+        return [
+            {
+                "code": code,
+                "since": format_time(since_ms),
+                **({"sensor": sensor} if sensor is not None else {}),
+                "advice": ADVICE[code],
+            }
+            for (code, sensor), since_ms in self._since_ms.items()
+        ]
+
+
+def _find(health: Mapping[str, Any], free_bytes: int, settled: bool) -> Iterator[Problem]:
+    if health["clock"] != "synchronised":
+        yield "clock_unsynchronised", None
+    if health["readings"]["waiting_for_clock"]:
+        yield "readings_waiting", None
+    if free_bytes < FREE_BYTES:
+        yield "disk_nearly_full", None
+    if (health["outbox"]["oldest_s"] or 0) > WAITED_S:
+        yield "outbox_growing", None
+    for sensor, told in health["sensors"].items():
+        if told["silent"] and settled:
+            yield "silent_channel", sensor
+        if told["stuck"]:
+            yield "stuck_channel", sensor

@@ -1,0 +1,103 @@
+"""`edge-agent export`: a stream of rows from the journal to a spreadsheet or a program."""
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from edge_agent.archive import Archive
+from edge_agent.core.errors import RespireError
+from edge_agent.core.means import HOUR_MS
+from edge_agent.rows import Row, Rows, Selection
+from edge_agent.terminal import DONE, load_settings, say
+
+SPANS_MS = {"15min": None, "1h": HOUR_MS, "8h": 8 * HOUR_MS}  # None: the windows as they are
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a text that begins so
+
+
+def export(config: Path | None, what: str, every: str, form: str, selection: Selection, now_ms: int) -> int:
+    """Write the rows of a selection to stdout; the journal is opened read-only."""
+    settings = load_settings(config)
+    with closing(Archive(settings.state)) as archive:
+        if what != "readings":
+            selection = selection._replace(sensors=_known(archive, selection.sensors))
+        rows = Rows(archive, selection, settings.topics.channels)
+        if span_ms := SPANS_MS[every]:
+            columns, chosen = rows.columns("means"), rows.means(span_ms, now_ms)
+        else:
+            columns, chosen = rows.columns(what), getattr(rows, what)()
+        if form == "csv":
+            count = _write_csv(columns, chosen)
+        elif what == "estimates" and not span_ms:
+            count = _write_lines(rows.lines())
+        else:
+            count = _write_lines(_json(columns, row) for row in chosen)
+    sys.stdout.flush()
+    say(f"export: {count} rows")
+    if rows.damaged:
+        say(f"export: {rows.damaged} damaged rows of the journal are left out")
+    return DONE
+
+
+def _known(archive: Archive, wanted: list[str]) -> list[str]:
+    """The sensors that were asked for, or all; one that is not there is a mistake."""
+    known = archive.sensors()
+    if missing := [name for name in wanted if name not in known]:
+        there = ", ".join(known[:8]) or "none"
+        raise RespireError(f"{archive.path}: expected estimates of {', '.join(missing)}, got {there}")
+    return wanted or known
+
+
+def _write_csv(columns: Sequence[str], rows: Iterable[Row]) -> int:
+    """The header says UTC, because a spreadsheet shows times without a zone."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(f"{name}_utc" if name in ("start", "end") else name for name in columns)
+    words = [(place, WORDS[name]) for place, name in enumerate(columns) if name in WORDS]
+    count = 0
+    for row in rows:
+        for place, word in words:
+            row[place] = word(row[place])
+        writer.writerow(row)
+        count += 1
+    return count
+
+
+def _write_lines(lines: Iterable[str]) -> int:
+    count = 0
+    for line in lines:
+        sys.stdout.write(line + "\n")
+        count += 1
+    return count
+
+
+def _json(columns: Sequence[str], row: Row) -> str:
+    return json.dumps(dict(zip(columns, row, strict=True)), separators=(",", ":"))
+
+
+def _time(value: str) -> str:
+    """A time as spreadsheets read it."""
+    return f"{value[:10]} {value[11:].rstrip('Z')}"
+
+
+def _text(value: Any) -> Any:
+    """A text that begins like a formula gets a quote, or a spreadsheet would run it."""
+    return f"'{value}" if type(value) is str and value.startswith(FORMULA) else value
+
+
+def _list(value: list[Any]) -> str:
+    return " ".join(map(str, value))
+
+
+def _map(value: dict[str, Any]) -> str:
+    return " ".join([f"{key}={number}" for key, number in value.items()])
+
+
+WORDS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("start", "end", "timestamp"), _time),
+    **dict.fromkeys(("sensor", "unit", "model", "agent"), _text),
+    "reasons": _list,
+    "other_inputs": _map,
+}

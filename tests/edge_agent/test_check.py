@@ -1,0 +1,154 @@
+"""`edge-agent check` tries what the agent needs, and says everything at once."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from edge_agent import cli
+from edge_agent.core import bundle
+from tests.conftest import make_model
+from tests.support.broker import Broker, Mosquitto
+from tests.support.users import NOBODY, needs_root, nobody, public_directory
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """Settings with one bundle and a state directory; tests add to them."""
+    for name in ("bundles", "state"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "bundles" / "5A2D.bundle").write_bytes(bundle.encode(make_model()))
+    file = tmp_path / "edge-agent.toml"
+    file.write_text(
+        f'agent = "van-1"\nclock = "trusted"\nbundles = "{tmp_path}/bundles"\nstate = "{tmp_path}/state"\n'
+    )
+    return file
+
+
+def add(config: Path, text: str) -> None:
+    config.write_text(config.read_text() + text)
+
+
+def check(config: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, list[str]]:
+    code = cli.main(["check", "--config", str(config), *options])
+    return code, capsys.readouterr().err.splitlines()
+
+
+def test_every_mistake_is_told_at_once(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add(config, "[broker]\nport = 0\nhots = 'x'\n[windows]\nlength_s = 100\n")
+    code, lines = check(config, capsys)
+    assert code == 78
+    assert lines == [
+        f"edge-agent: {config}: broker.port: expected greater than or equal to 1, got 0",
+        f"edge-agent: {config}: broker.hots: no such setting; did you mean host?",
+        f"edge-agent: {config}: windows.length_s: expected a multiple of 60, got 100",
+    ]
+
+
+def test_bundles_secrets_and_state_are_told_at_once(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("A", "B"):
+        (tmp_path / "bundles" / f"{name}.bundle").write_bytes(b"cut")
+    (tmp_path / "state").rmdir()
+    (tmp_path / "state").write_text("")
+    add(config, "[broker]\nusername = 'v'\npassword_file = '/no'\n")
+    code, lines = check(config, capsys)
+    assert code == 78
+    assert [line.split(":")[1].strip().removeprefix(str(tmp_path)) for line in lines] == [
+        "/bundles/A.bundle",
+        "/bundles/B.bundle",
+        "/no",
+        "state",
+    ]
+
+
+def test_a_misspelt_variable_is_named_with_the_right_one(
+    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in os.environ if name.startswith("EDGE_AGENT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("EDGE_AGENT_BROKER_HOST", "x")
+    monkeypatch.setenv("EDGE_AGENT_BUNDELS", "x")
+    monkeypatch.setenv("EDGE_AGENT_JOURNAL__KEEP_DAYS", "7")
+    code, lines = check(config, capsys, "--no-broker")
+    assert (code, lines[:2]) == (
+        1,
+        [
+            "edge-agent: EDGE_AGENT_BROKER_HOST: no such setting; did you mean EDGE_AGENT_BROKER__HOST?",
+            "edge-agent: EDGE_AGENT_BUNDELS: no such setting; did you mean EDGE_AGENT_BUNDLES?",
+        ],
+    )
+
+
+def test_no_bundle_is_a_fault(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bundles" / "5A2D.bundle").unlink()
+    code, lines = check(config, capsys, "--no-broker")
+    words = "expected at least one bundle; estimates will have no value"
+    assert (code, lines[0]) == (1, f"edge-agent: {tmp_path / 'bundles'}: {words}")
+
+
+def test_a_broker_is_reached_and_left(
+    config: Path, broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(config, f"[broker]\nhost = '{broker.host}'\nport = {broker.port}\n")
+    code, lines = check(config, capsys)
+    assert (code, lines) == (0, ["check: settings are valid, 1 bundle is valid"])
+
+
+def test_a_broker_that_is_away_or_refuses_is_a_fault(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    strict = Mosquitto(tmp_path / "strict", anonymous=False)
+    add(config, f"[broker]\nport = {strict.port}\n")
+    refused = check(config, capsys)
+    strict.remove()
+    away = check(config, capsys)
+    skipped = check(config, capsys, "--no-broker")
+    where = f"edge-agent: 127.0.0.1:{strict.port}"
+    valid = "check: settings are valid, 1 bundle is valid"
+    assert refused == (1, [f"{where}: not authorized; see username and password_file", valid])
+    assert away == (1, [f"{where}: connection refused", valid])
+    assert skipped == (0, [valid])
+
+
+def test_the_kernels_clock_is_asked(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever it answers here, check says the same."""
+    from edge_agent.clock import Clock
+
+    config.write_text(config.read_text().replace('"trusted"', '"kernel"'))
+    code, lines = check(config, capsys, "--no-broker")
+    faults = [line for line in lines if line.startswith("edge-agent: clock: the kernel says")]
+    assert (code, len(faults)) == ((0, 0) if Clock().synchronised() else (1, 1))
+
+
+@needs_root
+def test_the_state_directory_is_tried_by_root_or_its_owner(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with public_directory() as directory:
+        config.write_text(config.read_text().replace(f"{config.parent}/state", str(directory)))
+        os.chown(directory, NOBODY, NOBODY)
+        assert check(config, capsys, "--no-broker")[0] == 0
+        (directory / "journal.db").write_text("")  # as after `sudo edge-agent run`
+        code, lines = check(config, capsys, "--no-broker")
+        assert code == 78
+        assert f"{directory}/journal.db: expected the owner of its directory, got another" in lines[0]
+        assert list(directory.iterdir()) == [directory / "journal.db"]
+
+
+@needs_root
+def test_another_user_is_told_who_can_check_the_state_directory(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with public_directory() as directory:
+        for name in ("bundles", "state"):
+            (directory / name).mkdir()
+        (directory / "bundles" / "5A2D.bundle").write_bytes(bundle.encode(make_model()))
+        public = directory / "edge-agent.toml"
+        public.write_text(config.read_text().replace(str(config.parent), str(directory)))
+        check(public, capsys, "--no-broker")
+        with nobody():
+            code, lines = check(public, capsys, "--no-broker")
+        words = "belongs to another user; only that user or root can check it"
+        assert (code, lines[0]) == (0, f"check: {directory}/state {words}")
