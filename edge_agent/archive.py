@@ -42,13 +42,13 @@ class Archive:
             return [name for (name,) in rows]
 
     def estimates(self, sensor: str, from_ms: int, to_ms: int) -> list[bytes]:
-        """The newest payload of every window of a sensor that starts in [from, to), in order; b"" if damaged."""
+        """The newest payload of every window of a sensor in [from, to), in order of time; b"" if damaged."""
         payload = f"iif({sound('estimate')}, payload, x'')"
         query = (
             f"SELECT start_ms, {payload} FROM estimate WHERE sensor = ? AND start_ms >= ? AND start_ms < ?"  # noqa: S608
         )
         with trouble(self.path):
-            newest = dict(self._db.execute(f"{query} ORDER BY id", (sensor, from_ms, to_ms)))
+            newest = dict(self._db.execute(f"SELECT start_ms, {payload} {there}", (sensor, from_ms, to_ms)))
         return [newest[start_ms] for start_ms in sorted(newest)]
 
     def batches(self) -> Iterator[list[Reading] | None]:
