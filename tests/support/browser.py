@@ -154,6 +154,20 @@ class Page:
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", {"type": kind, "key": key, "code": key, **_key_code(key)})
 
+    def tap(self, x: float, y: float, *, to_x: float | None = None) -> None:
+        """A finger down at a point of the viewport, dragged to another if told, and up again."""
+        self.call("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        self._touch("touchStart", (x, y))
+        if to_x is not None:
+            for step in (0.25, 0.5, 0.75, 1.0):
+                self._touch("touchMove", (x + step * (to_x - x), y))
+        self._touch("touchEnd")
+
+    def _touch(self, kind: str, *points: tuple[float, float]) -> None:
+        self.call(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}
+        )
+
     def screenshot(self, path: Path, *, whole: bool = False) -> None:
         options = {"format": "png", "captureBeyondViewport": whole, **self._clip(whole)}
         shot = self.call("Page.captureScreenshot", options)

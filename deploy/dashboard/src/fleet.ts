@@ -30,6 +30,8 @@ export interface Agent {
   health: Health | null;
   /** When its health arrived live, by this device's clock; null if it was retained. */
   heardMs: number | null;
+  /** When this page saw it go offline, by this device's clock; null if that was before. */
+  offMs: number | null;
 }
 
 export class Fleet {
@@ -60,9 +62,12 @@ export class Fleet {
     if (sensor) sensor.card = card;
   }
 
-  setStatus(id: string, status: "online" | "offline"): void {
+  /** Set a status; `heardMs` is its arrival if it came live. */
+  setStatus(id: string, status: "online" | "offline", heardMs: number | null = null): void {
     const agent = this.agent(id);
-    if (agent) agent.status = status;
+    if (!agent) return;
+    if (agent.status !== status) agent.offMs = status === "offline" ? heardMs : null;
+    agent.status = status;
   }
 
   /** Set a health report; `heardMs` is its arrival if it came live. */
@@ -106,7 +111,7 @@ export class Fleet {
     const known = this.agents.get(id);
     if (known) return known;
     if (this.agents.size >= MAX_AGENTS) return refuse(this.unshownAgents, id);
-    const agent: Agent = { id, status: null, health: null, heardMs: null };
+    const agent: Agent = { id, status: null, health: null, heardMs: null, offMs: null };
     this.agents.set(id, agent);
     return agent;
   }

@@ -11,7 +11,7 @@ const HUGE = 1e6;
 /** The wire contract gives nine decimals. */
 const MOST_DECIMALS = 9;
 
-export const QUALITY: Record<Quality, string> = { 1: "Data OK", 3: "Suspect", 4: "Fail", 9: "Missing" };
+export const QUALITY: Record<Quality, string> = { 1: "Data OK", 3: "Uncertain", 4: "Failed checks", 9: "No data" };
 
 // Maps, not objects: in an object the code "constructor" would be found.
 const CHANNELS = new Map([
@@ -192,4 +192,12 @@ export function withUnit(words: string, channel: string): string {
 
 function inCelsius(channel: string): boolean {
   return channel === "temperature" || WARMING.test(channel);
+}
+
+/** "Europe/Berlin (UTC+1)". */
+export function zoneInWords(): string {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  const parts = new Intl.DateTimeFormat("en-GB", { timeZoneName: "shortOffset" }).formatToParts();
+  const offset = (parts.find(({ type }) => type === "timeZoneName")?.value ?? "UTC").replace("GMT", "UTC");
+  return timeZone === "UTC" || !timeZone ? offset : `${timeZone} (${offset})`;
 }

@@ -1,11 +1,15 @@
 /** The day of a sensor as a chart, as a sentence and as a table. */
 
+import { limitInWords, type Air } from "../air";
 import { DayChart, type Reading } from "../charts/day";
+import type { Line } from "../charts/lines";
 import { h, say } from "../dom";
+import { periodInWords } from "../limits";
 import type { Sensor } from "../fleet";
 import type { Estimate } from "../wire";
-import { clockTime, concentration, ends, plural, QUALITY, reasonsInWords, when } from "../words";
+import { clockTime, concentration, ends, plural, QUALITY, reasonsInWords, when, zoneInWords } from "../words";
 import { intervalInWords } from "./card";
+import { saveCsv, savePicture } from "./download";
 import type { Section } from "./view";
 
 export function daySection(sensor: Sensor): Section {
@@ -25,6 +29,8 @@ export function daySection(sensor: Sensor): Section {
       h("table", {}, header(column), body),
     ),
   );
+  const rows = h("button", { type: "button", onclick: () => saveCsv(sensor) }, "Download as CSV");
+  const picture = h("button", { type: "button", onclick: () => savePicture(sensor, place, measuredInWords(sensor)) }, "Download the chart");
   const chart = new DayChart(place, (reading) => {
     say(readout, reading ? slotInWords(reading.slot) : HINT);
     describe(place, reading, sensor.windows.length);
@@ -32,20 +38,25 @@ export function daySection(sensor: Sensor): Section {
   say(readout, HINT);
   describe(place, null, sensor.windows.length);
   let drawn: Estimate[] = [];
+  let drawnLines = "";
   return {
     root: h(
       "section",
       { class: "day-section", "aria-label": "Last day" },
-      h("h2", {}, "Last day ", measured),
+      h("h2", {}, "Last day ", measured, h("small", {}, ` · times in ${zoneInWords()}`)),
       summary,
       place,
       readout,
+      h("p", { class: "downloads" }, picture, rows),
       table,
     ),
-    update({ nowMs }) {
-      if (drawn === sensor.windows) return;
+    update({ nowMs, verdict }) {
+      const lines = linesOf(verdict.air.get(sensor) ?? null);
+      const key = JSON.stringify(lines);
+      if (drawn === sensor.windows && key === drawnLines) return;
       drawn = sensor.windows;
-      chart.update(sensor.windows);
+      drawnLines = key;
+      chart.update(sensor.windows, lines);
       say(measured, measuredInWords(sensor));
       say(column, measuredInWords(sensor) || "Value");
       const words = dayInWords(sensor.windows);
@@ -55,6 +66,14 @@ export function daySection(sensor: Sensor): Section {
       body.replaceChildren(...drawn.toReversed().map((window) => row(window, nowMs)));
     },
   };
+}
+
+/** The limits as lines in the unit of the chart. */
+function linesOf(air: Air | null): Line[] {
+  return (air?.averages ?? []).map(({ limit, amount }) => ({
+    at: amount,
+    label: `${limit.by} ${periodInWords(limit.hours)}: ${limitInWords(amount)} ${air!.unit}`,
+  }));
 }
 
 const HINT = "Touch the chart, or focus it and press ← or →, to read a window.";

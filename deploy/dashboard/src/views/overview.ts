@@ -1,11 +1,13 @@
 /** The first page: the verdict, then every sensor, then the vans. */
 
+import { AIR_WORDS } from "../air";
 import type { Link } from "../broker";
 import { h, refill, say, show } from "../dom";
 import { sorted, type Fleet } from "../fleet";
 import { sensorLink } from "../routes";
 import { lastUpdateMs, type Verdict } from "../verdict";
 import { ago, plural, when } from "../words";
+import { meter } from "./air";
 import { cardList } from "./card";
 import { mark } from "./mark";
 import { vanList } from "./van";
@@ -15,6 +17,7 @@ import type { View } from "./view";
 const UNCONNECTED: Record<Link["state"], string | null> = {
   live: null,
   connecting: "Connecting…",
+  unreached: "The broker cannot be reached.",
   lost: "Disconnected.",
   refused: "The broker refused access.",
   unusable: "The broker’s address cannot be used.",
@@ -68,9 +71,9 @@ function unshownInWords({ unshownSensors, unshownAgents }: Fleet): string {
   return counted.map(([n, kind]) => `${plural(n, kind)} ${n === 1 ? "is" : "are"} not shown.`).join(" ");
 }
 
-function trouble({ who, sensor, level, text }: Verdict["troubles"][number]): HTMLElement {
+function trouble({ who, sensor, level, air, text }: Verdict["troubles"][number]): HTMLElement {
   const name = sensor === null ? h("strong", {}, who) : h("a", { href: sensorLink(sensor) }, who);
-  return h("li", {}, mark(level), name, h("span", {}, `${text}.`));
+  return h("li", {}, air === null ? mark(level) : meter(air), name, h("span", {}, `${air === null ? "" : `${AIR_WORDS[air]}. `}${text}.`));
 }
 
 function newestInWords(fleet: Fleet, nowMs: number): string {

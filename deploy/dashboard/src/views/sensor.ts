@@ -2,8 +2,9 @@
 
 import { h, refill, say, show } from "../dom";
 import type { Fleet, Sensor } from "../fleet";
-import { worst } from "../verdict";
+import { worst } from "../level";
 import { ago, clockTime, concentration, when } from "../words";
+import { limitsSection, sayAir } from "./air";
 import { intervalInWords, stateInWord } from "./card";
 import { daySection } from "./day";
 import { inputsSection } from "./inputs";
@@ -45,6 +46,7 @@ function sectionsFor(fleet: Fleet, sensor: Sensor): Section[] {
   return [
     figure(fleet, sensor),
     daySection(sensor),
+    limitsSection(sensor),
     inputsSection(sensor),
     weightsSection(sensor),
     modelSection(sensor),
@@ -56,12 +58,13 @@ function figure(fleet: Fleet, sensor: Sensor): Section {
   const value = h("span", { class: "value" });
   const unit = h("span", { class: "unit" });
   const interval = h("p", { class: "interval" });
+  const air = h("p", { class: "air" });
   const age = h("p", { class: "newest" });
   const why = h("ul", { class: "troubles" });
   const root = h(
     "section",
     { class: "now", "aria-label": "Newest value" },
-    h("div", { "aria-live": "polite" }, h("p", { class: "figure" }, value, unit), interval, state, why),
+    h("div", { "aria-live": "polite" }, h("p", { class: "figure" }, value, unit), interval, air, state, why),
     age,
   );
   return {
@@ -75,6 +78,7 @@ function figure(fleet: Fleet, sensor: Sensor): Section {
       sayState(root, state, level, word, link);
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);
+      sayAir(air, verdict.air.get(sensor) ?? null, word, link);
       say(interval, newest?.value == null ? "No value in the newest window" : intervalInWords(newest));
       refill(why, JSON.stringify(texts), () => texts.map((text) => h("li", {}, `${text}.`)));
       show(why, texts.length > 0);
