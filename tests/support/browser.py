@@ -168,6 +168,18 @@ class Page:
             "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}
         )
 
+    def download(self, button: str, folder: Path) -> Path:
+        """The file that a click on the button saves, once it is whole."""
+        self.call("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+        before = set(folder.iterdir())
+        self.evaluate(f"document.querySelector({json.dumps(button)}).click()")
+        give_up = time.monotonic() + ANSWER_S
+        while not (new := {file for file in folder.iterdir() if file.suffix != ".crdownload"} - before):
+            if time.monotonic() > give_up:
+                raise BrowserFailed(f"{button}: nothing was downloaded within {ANSWER_S:.0f} s")
+            time.sleep(POLL_S)
+        return new.pop()
+
     def screenshot(self, path: Path, *, whole: bool = False) -> None:
         options = {"format": "png", "captureBeyondViewport": whole, **self._clip(whole)}
         shot = self.call("Page.captureScreenshot", options)

@@ -33,6 +33,8 @@ export interface Air {
 interface Finding {
   level: AirLevel;
   share: number;
+  /** Whether it is about an average, which explains more than one window. */
+  mean: boolean;
   why: string;
 }
 
@@ -48,7 +50,7 @@ export function airOf(windows: Estimate[], limits: Limit[]): Air | null {
   }));
   const now = windows.at(-1) === newest ? newest.value : null;
   const findings = averages.flatMap((average) => [...overTime(average, newest.unit), ...atOnce(average, now, newest.unit)]);
-  const top = findings.sort((a, b) => b.level - a.level || b.share - a.share)[0];
+  const top = findings.sort((a, b) => b.level - a.level || Number(b.mean) - Number(a.mean) || b.share - a.share)[0];
   return top ? { level: top.level, why: top.why, unit: newest.unit, averages } : null;
 }
 
@@ -72,7 +74,7 @@ function overTime({ limit, mean, amount }: Average, unit: string): Finding[] {
   const acute = limit.hours < 1 && share > 1;
   const level = acute || share > 2 ? 3 : share > 1 ? 2 : share >= 0.5 ? 1 : 0;
   const period = periodInWords(limit.hours);
-  return [{ level, share, why: `${period} average ${concentration(mean)} ${unit}, ${against(limit, share, amount, unit)}` }];
+  return [{ level, share, mean: true, why: `${period} average ${concentration(mean)} ${unit}, ${against(limit, share, amount, unit)}` }];
 }
 
 /**
@@ -83,7 +85,7 @@ function atOnce({ limit, mean, amount }: Average, now: number | null, unit: stri
   if (now === null) return [];
   const share = now / amount;
   const level = share > 1 ? aloneAbove(limit.hours, share) : share >= 0.5 && mean === null ? 1 : 0;
-  return [{ level, share, why: `Now ${concentration(now)} ${unit}, ${against(limit, share, amount, unit, periodInWords(limit.hours))}` }];
+  return [{ level, share, mean: false, why: `Newest window ${concentration(now)} ${unit}, ${against(limit, share, amount, unit, periodInWords(limit.hours))}` }];
 }
 
 function aloneAbove(hours: number, share: number): AirLevel {

@@ -17,8 +17,8 @@ export interface Found {
   vansAlone: boolean;
 }
 
-export function headlineOf(fleet: Fleet, found: Found, nowMs: number): string {
-  return [airInWords(found), dataInWords(fleet, found, nowMs), offline(fleet, nowMs)].filter(Boolean).join(" ");
+export function headlineOf(fleet: Fleet, found: Found, nowMs: number): string[] {
+  return [airInWords(found), dataInWords(fleet, found, nowMs), offline(fleet, nowMs)].filter(Boolean);
 }
 
 function stateOf({ problems }: Found, sensor: Sensor): Level {

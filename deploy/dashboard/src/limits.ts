@@ -41,9 +41,9 @@ export function choiceInWords(choice: string): string {
   return listed([...new Set(limitsOf(choice).map(({ by }) => by))]);
 }
 
-/** "24 h", "15 min". */
+/** "24 h", "15 min", with a blank that does not break. */
 export function periodInWords(hours: number): string {
-  return hours < 1 ? `${hours * 60} min` : `${hours} h`;
+  return hours < 1 ? `${hours * 60}\u00a0min` : `${hours}\u00a0h`;
 }
 
 const GRAMS_PER_MOLE = 28.0101;

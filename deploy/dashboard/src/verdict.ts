@@ -10,7 +10,7 @@ import { headlineOf } from "./headline";
 import { byGravity, worst, type Level, type Problem } from "./level";
 import { WHO, type Limit } from "./limits";
 import { offInWords } from "./off";
-import { warmingOf } from "./start";
+import { firstValueMs, warmingOf } from "./start";
 import { areInWords, channelName, plural, reasonsInWords, span, when } from "./words";
 
 const SILENT_WINDOWS = 2;
@@ -54,6 +54,7 @@ export function unreportedSinceMs(fleet: Fleet, { status, health, heardMs }: Age
 function sensorProblems(fleet: Fleet, sensor: Sensor, apart: Map<Sensor, string>, nowMs: number): Problem[] {
   const off = absence(fleet, sensor);
   if (off.length > 0) return off;
+  if (!sensor.newest) return [{ level: "wait", text: firstInWords(fleet, sensor, nowMs) }];
   const found = [
     ...staleness(fleet, sensor, nowMs),
     ...(warmingUp(sensor, nowMs) ?? flags(sensor)),
@@ -68,6 +69,11 @@ function absence(fleet: Fleet, sensor: Sensor): Problem[] {
   return agent?.status === "offline" ? [{ level: "off", text: `${agent.id} is offline`, ofVan: true }] : [];
 }
 
+function firstInWords(fleet: Fleet, sensor: Sensor, nowMs: number): string {
+  const firstMs = firstValueMs(fleet, sensor, nowMs);
+  return firstMs === null ? "No complete window yet" : `First value at ${when(firstMs, nowMs)}`;
+}
+
 /** Null unless the sensor is warming up and nothing else is flagged. */
 function warmingUp(sensor: Sensor, nowMs: number): Problem[] | null {
   const warming = warmingOf(sensor);
@@ -76,7 +82,7 @@ function warmingUp(sensor: Sensor, nowMs: number): Problem[] | null {
 }
 
 function doubts(sensor: Sensor, apart: Map<Sensor, string>): Problem[] {
-  const texts = [...(sensor.newest ? modelDoubts(sensor) : []), ...(apart.has(sensor) ? [apart.get(sensor)!] : [])];
+  const texts = [...modelDoubts(sensor), ...(apart.has(sensor) ? [apart.get(sensor)!] : [])];
   return texts.map((text) => ({ level: "look", text }));
 }
 
@@ -124,7 +130,8 @@ function capital(words: string): string {
 
 export interface Verdict {
   level: Level;
-  headline: string;
+  /** A sentence each about the air, the data and the vans that are off. */
+  headline: string[];
   /** Bad air first, then bad data, gravest first; `sensor` is null for a van, `air` for what is not about the air. */
   troubles: Trouble[];
   /** The problems of each sensor and van, gravest first. */

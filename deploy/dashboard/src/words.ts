@@ -198,6 +198,6 @@ function inCelsius(channel: string): boolean {
 export function zoneInWords(): string {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
   const parts = new Intl.DateTimeFormat("en-GB", { timeZoneName: "shortOffset" }).formatToParts();
-  const offset = (parts.find(({ type }) => type === "timeZoneName")?.value ?? "UTC").replace("GMT", "UTC");
+  const offset = (parts.find(({ type }) => type === "timeZoneName")?.value ?? "UTC").replace("GMT", "UTC").replace(/\+0$/, "");
   return timeZone === "UTC" || !timeZone ? offset : `${timeZone} (${offset})`;
 }

@@ -3,7 +3,7 @@ import { csvOf } from "../src/csv";
 import { Fleet } from "../src/fleet";
 import { verdict } from "../src/verdict";
 import { decodeCard, decodeHealth, type Estimate } from "../src/wire";
-import { bytesOf, START_MS, window, WINDOW_MS } from "./sample";
+import { bytesOf, START_MS, window, WINDOW_MS, sentences } from "./sample";
 
 const WARMING = { quality: 3, reasons: ["temperature_history_incomplete"], model: "m" } as const;
 
@@ -19,23 +19,23 @@ const endOf = (index: number) => START_MS + (index + 1) * WINDOW_MS;
 
 test("a sensor that warms up is no trouble, and the time when it is accurate is given", () => {
   const { headline, troubles, level } = verdict(fleetOf(warm(0), warm(1)), endOf(1));
-  expect(headline).toBe("Carbon monoxide is low. Warming up: full accuracy from about 13:15.");
+  expect(headline.join(" ")).toBe("Carbon monoxide is low. Warming up: full accuracy from about 13:15.");
   expect([troubles, level]).toEqual([[], "fine"]);
 });
 
 test("the time counts from the first window that lacks its history, not from an older run", () => {
   const fleet = fleetOf(warm(0), window(20, { model: "m" }), warm(90));
-  expect(verdict(fleet, endOf(90)).headline).toContain("full accuracy from about 11:45");
+  expect(verdict(fleet, endOf(90)).headline.join(" ")).toContain("full accuracy from about 11:45");
 });
 
 test("a pause of more than an hour is a new start", () => {
   const fleet = fleetOf(...[0, 1, 40, 41].map(warm));
-  expect(verdict(fleet, endOf(41)).headline).toContain("full accuracy from about 23:15");
+  expect(verdict(fleet, endOf(41)).headline.join(" ")).toContain("full accuracy from about 23:15");
 });
 
 test("warming up that does not end is uncertain", () => {
   const fleet = fleetOf(...Array.from({ length: 20 }, (_, i) => warm(i)));
-  expect(verdict(fleet, endOf(19)).headline).toBe("Carbon monoxide reads low. 1 of 1 sensor is uncertain.");
+  expect(verdict(fleet, endOf(19)).headline.join(" ")).toBe("Carbon monoxide reads low. 1 of 1 sensor is uncertain.");
 });
 
 test("before the first window the page says when it is due", () => {
@@ -44,7 +44,7 @@ test("before the first window the page says when it is due", () => {
     fleet.setStatus("van-1", "online");
     const health = { v: 1, at, uptime_s, sensors: { "5A2D": { silent: [], stuck: [] } } };
     fleet.setHealth("van-1", decodeHealth(bytesOf(JSON.stringify(health)))!, null);
-    return verdict(fleet, Date.parse(now)).headline;
+    return verdict(fleet, Date.parse(now)).headline.join(" ");
   };
   expect(started("2024-02-01T10:16:00Z", 30, "2024-02-01T10:17:00Z")).toBe("Starting: first values at 10:31.");
   expect(started("2024-02-01T10:20:00Z", 30, "2024-02-01T10:21:00Z")).toBe("Starting: first values at 10:46.");
@@ -61,7 +61,7 @@ test("a sensor with a poor model is uncertain, however sound its readings", () =
   expect(verdict(fleet, endOf(0)).troubles).toEqual([]);
   fleet.setCard("5A2D", cardOf(0.31));
   expect(verdict(fleet, endOf(0))).toMatchObject({
-    headline: "Carbon monoxide reads low. 1 of 1 sensor is uncertain.",
+    headline: sentences("Carbon monoxide reads low. 1 of 1 sensor is uncertain."),
     troubles: [{ who: "5A2D", level: "look", text: "The model is poor: R² was 0.31 in its test" }],
   });
 });

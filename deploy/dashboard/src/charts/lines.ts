@@ -28,6 +28,8 @@ export function drawLines(u: uPlot, lines: Line[]): void {
   ctx.font = FONT.replace("12px", `${11 * px}px`);
   ctx.strokeStyle = ctx.fillStyle = ink("--limit");
   ctx.lineWidth = px;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "alphabetic";
   ctx.setLineDash([5 * px, 4 * px]);
   let free = Infinity;
   for (const { at, label } of inside) {

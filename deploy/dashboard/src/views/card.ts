@@ -5,7 +5,6 @@ import { sparkline } from "../charts/sparkline";
 import { h, refill, say } from "../dom";
 import { agentOf, sorted, type Fleet, type Sensor } from "../fleet";
 import { sensorLink } from "../routes";
-import { firstValueMs } from "../start";
 import { byGravity, worst, type Level } from "../level";
 import { staleSinceMs, type Verdict } from "../verdict";
 import type { Estimate } from "../wire";
@@ -49,11 +48,6 @@ export function intervalInWords({ value, low, high, level, unit }: Estimate): st
   return `likely between ${from} and ${to} ${unit}${level === null ? "" : ` (${percent(level)})`}`;
 }
 
-function startInWords(fleet: Fleet, sensor: Sensor, nowMs: number): string {
-  const firstMs = firstValueMs(fleet, sensor, nowMs);
-  return firstMs === null ? "No complete window yet" : `First value at ${when(firstMs, nowMs)}`;
-}
-
 /** "Measured 4 minutes ago (10:30)". */
 function ageInWords({ endMs }: Estimate, nowMs: number): string {
   return `Measured ${ago(endMs, nowMs)} (${when(endMs, nowMs)})`;
@@ -92,11 +86,9 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
       why.classList.toggle("alert", level === "look" || level === "bad");
       say(
         why,
-        problems.length > 0
-          ? `${problems.map((p) => p.text).join(". ")}.`
-          : newest
-            ? ageInWords(newest, nowMs)
-            : startInWords(fleet, sensor, nowMs),
+        problems.length === 0 && newest
+          ? ageInWords(newest, nowMs)
+          : `${problems.map((p) => p.text).join(". ")}.`,
       );
     },
   };

@@ -50,7 +50,7 @@ export function overview(fleet: Fleet): View {
     title: "RESPIRE",
     update(moment) {
       const { nowMs, link, verdict } = moment;
-      say(heading, UNCONNECTED[link.state] ?? verdict.headline);
+      sayHeadline(heading, UNCONNECTED[link.state] === null ? verdict.headline : [UNCONNECTED[link.state]!]);
       say(unshown, unshownInWords(fleet));
       say(newest, newestInWords(fleet, nowMs));
       refill(troubles, JSON.stringify(verdict.troubles), () => verdict.troubles.map(trouble));
@@ -60,6 +60,11 @@ export function overview(fleet: Fleet): View {
       vans.update(moment);
     },
   };
+}
+
+/** The first sentence is the largest. */
+function sayHeadline(heading: HTMLElement, [first = "", ...others]: string[]): void {
+  refill(heading, [first, ...others].join("\n"), () => [first, ...others.map((words) => h("span", {}, ` ${words}`))]);
 }
 
 function unshownInWords({ unshownSensors, unshownAgents }: Fleet): string {
