@@ -380,7 +380,7 @@ def test_the_limits_are_chosen_and_the_address_keeps_them(page: Page, van: Van) 
 
 
 def test_a_sound_start_is_not_an_alarm(page: Page, van: Van) -> None:
-    """While the history of temperatures grows, the page says until when; nothing is in the colour of alerts."""
+    """While the history of temperatures grows, the page says until when, and alerts nobody."""
     start = newest_start(van, "5A2D") + WINDOW_S
     for sensor in SENSORS:
         van.publish(estimate(sensor, start, quality=3, reasons=["temperature_history_incomplete"]))
@@ -437,7 +437,7 @@ def test_a_killed_agent_shows_as_offline(page: Page, van: Van) -> None:
     page.wait_for_text("van-1 is offline since ", "h1")
     page.wait_for_text("Offline", '[data-sensor="5A2D"]')
     page.wait_for_text("Offline since", '[data-agent="van-1"] .state')
-    assert page.evaluate("document.querySelectorAll('.mark.look, .mark.bad').length") == 0, "grey, not alarming"
+    assert page.evaluate("document.querySelectorAll('.mark.look, .mark.bad').length") == 0, "grey"
     assert page.complaints() == []
 
 
@@ -618,7 +618,7 @@ def test_the_page_is_read_with_the_keyboard(page: Page, van: Van) -> None:
 
 
 def test_a_finger_reads_the_chart_and_the_readout_stays(page: Page) -> None:
-    """A tap reads a window. The mouse events that the browser sends after it do not clear it; a drag moves it."""
+    """A tap reads a window; the mouse events after it do not clear the readout; a drag moves it."""
     show(page, "5A2D")
     page.wait("document.querySelector('.day').dataset.points === '96'")
     page.evaluate("document.querySelector('.day').scrollIntoView({ block: 'center' })")

@@ -9,6 +9,8 @@ const POOR_R2 = 0.5;
 /** Sensors disagree when their intervals do not overlap in this many windows in a row. */
 const APART_WINDOWS = 4;
 const MOST_NAMES = 3;
+/** A value that failed its checks says nothing about other sensors. */
+const FAILED = 4;
 
 /** In words, why the model of a sensor is not to be relied on; empty if nothing speaks against it. */
 export function modelDoubts({ card, windows }: Sensor): string[] {
@@ -67,7 +69,7 @@ function apart(a: Sensor, b: Sensor): boolean {
 }
 
 function above(a: Estimate, b: Estimate): boolean {
-  return a.low !== null && b.high !== null && a.low > b.high;
+  return a.quality !== FAILED && b.quality !== FAILED && a.low !== null && b.high !== null && a.low > b.high;
 }
 
 function namesOf(sensors: Sensor[]): string {

@@ -10,7 +10,7 @@ export interface Line {
 
 /** The scale grows to the lowest line only if that is at most so many times the highest value. */
 const NEAR = 2;
-/** Points between two labels. */
+/** A label needs so many points below the line above it. */
 const APART = 15;
 
 export function withLowest(lines: Line[], high: number): number {
@@ -22,7 +22,7 @@ export function withLowest(lines: Line[], high: number): number {
 export function drawLines(u: uPlot, lines: Line[]): void {
   const { ctx, bbox } = u;
   const px = devicePixelRatio;
-  const inside = lines.filter(({ at }) => at <= (u.scales.y!.max ?? 0)).sort((a, b) => a.at - b.at);
+  const inside = lines.filter(({ at }) => at <= (u.scales.y!.max ?? 0)).sort((a, b) => b.at - a.at);
   const lowest = lines.reduce<Line | null>((least, line) => (least && least.at <= line.at ? least : line), null);
   ctx.save();
   ctx.font = FONT.replace("12px", `${11 * px}px`);
@@ -31,16 +31,15 @@ export function drawLines(u: uPlot, lines: Line[]): void {
   ctx.textAlign = "left";
   ctx.textBaseline = "alphabetic";
   ctx.setLineDash([5 * px, 4 * px]);
-  let free = Infinity;
+  let above = -Infinity;
   for (const { at, label } of inside) {
     const y = Math.round(u.valToPos(at, "y", true));
     ctx.beginPath();
     ctx.moveTo(bbox.left, y);
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
-    if (y > free) continue;
-    ctx.fillText(label, bbox.left + 4 * px, y - 4 * px);
-    free = y - APART * px;
+    if (y - above >= APART * px) ctx.fillText(label, bbox.left + 4 * px, y - 4 * px);
+    above = y;
   }
   if (inside.length === 0 && lowest) ctx.fillText(`↑ ${lowest.label}`, bbox.left + 4 * px, bbox.top + 4 * px);
   ctx.restore();
