@@ -416,9 +416,28 @@ def test_the_day_is_downloaded_as_csv_and_as_a_picture(page: Page, van: Van, tmp
     assert [[row[name] for name in fields] for row in rows] == [
         [str(window[name]) for name in fields] for window in van.past["5A2D"]
     ]
-    picture = page.download(".downloads button:first-child", tmp_path)
+    picture = page.download(".downloads button:nth-last-child(2)", tmp_path)
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert picture.stat().st_size > 5_000
+    assert page.complaints() == []
+
+
+def test_a_week_is_fetched_when_it_is_asked_for(page: Page, van: Van, tmp_path: Path) -> None:
+    """Seven days in the chart, the table and the file; the level of the air stays that of the last day."""
+    newest = newest_start(van, "5A2D")
+    van.past["5A2D"] = [estimate("5A2D", newest - i * WINDOW_S) for i in reversed(range(7 * 96))]
+    show(page, "5A2D")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
+    page.evaluate("document.querySelector('.downloads [aria-pressed=false]').click()")
+    page.wait("document.querySelector('.day').dataset.points === '672'")
+    page.wait_for_text("Last 7 days CO, ppm", ".day-section h2")
+    page.evaluate("document.querySelector('.day').focus()")
+    page.press("ArrowLeft")
+    page.wait(f"{SPOKEN}.startsWith('{time.strftime('%-d %b', time.gmtime(newest))}, ')")
+    saved = page.download(".downloads button:last-child", tmp_path)
+    assert len(saved.read_text().splitlines()) == 1 + 7 * 96
+    page.evaluate("document.querySelector('.downloads [aria-pressed=false]').click()")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
     assert page.complaints() == []
 
 

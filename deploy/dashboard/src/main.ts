@@ -3,7 +3,7 @@
 import "uplot/dist/uPlot.min.css";
 import { brokerAddress, loadCredentials } from "./address";
 import { Broker, type Link, type Message } from "./broker";
-import { Fleet } from "./fleet";
+import { agentOf, Fleet, WEEK_MS, type Sensor } from "./fleet";
 import { History } from "./history";
 import { limitsChoice, limitsOf } from "./limits";
 import { sensorIn } from "./routes";
@@ -90,6 +90,10 @@ function takeEstimate(estimate: Estimate, news: boolean, nowMs: number): void {
   if (agent?.status !== "offline" && fleet.sensors.has(estimate.sensor)) history.want(estimate, nowMs);
 }
 
+function askWeek(sensor: Sensor): void {
+  if (sensor.newest && agentOf(fleet, sensor)?.status !== "offline") history.want(sensor.newest, Date.now(), WEEK_MS);
+}
+
 function takeStatus(agent: string, status: "online" | "offline", nowMs: number, retained: boolean): void {
   if (status === "offline") history.forget(agent, nowMs);
   fleet.setStatus(agent, status, retained ? null : nowMs);
@@ -97,7 +101,7 @@ function takeStatus(agent: string, status: "online" | "offline", nowMs: number, 
 
 function route(): void {
   const sensor = sensorIn(location.hash);
-  view = sensor === null ? overview(fleet) : sensorView(fleet, sensor);
+  view = sensor === null ? overview(fleet) : sensorView(fleet, sensor, askWeek);
   main.replaceChildren(view.root);
   draw();
   scrollTo(0, 0);

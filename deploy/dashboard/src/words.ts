@@ -107,6 +107,18 @@ export function clockTime(ms: number): string {
   return TIME.format(ms);
 }
 
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+
+export function dayAndMonth(ms: number): string {
+  return DAY.format(ms);
+}
+
+/** For an axis of days: the day at midnight, the time at any other hour. */
+export function dayOrTime(ms: number): string {
+  const time = TIME.format(ms);
+  return time === "00:00" ? DAY.format(ms) : time;
+}
+
 /** The time alone today, with the date on any other day. */
 export function when(ms: number, nowMs: number): string {
   const date = DATE.format(ms);

@@ -1,9 +1,9 @@
-/** The last day of one sensor: estimates with their interval, gaps, and flags. */
+/** The last day of one sensor, or its last week: estimates with their interval, gaps, and flags. */
 
 import uPlot from "uplot";
 import { DAY_MS } from "../fleet";
 import type { Estimate } from "../wire";
-import { brief, clockTime } from "../words";
+import { brief, clockTime, dayOrTime } from "../words";
 import { columns, runs, type Gap } from "./columns";
 import { axis, ink, plot } from "./ink";
 import { drawLines, withLowest, type Line } from "./lines";
@@ -25,6 +25,7 @@ export class DayChart {
   private slots: (Estimate | Gap)[] = [];
   private runs: Estimate[][] = [];
   private lines: Line[] = [];
+  private spanMs = DAY_MS;
   /** After a touch the browser sends mouse events, too; they must not move or clear the cursor. */
   private touched = false;
   /** Start of the slot chosen with the keyboard or a finger. It stays chosen when newer windows shift the chart. */
@@ -43,7 +44,8 @@ export class DayChart {
     });
   }
 
-  update(windows: Estimate[], lines: Line[]): void {
+  update(windows: Estimate[], lines: Line[], spanMs = DAY_MS): void {
+    this.spanMs = spanMs;
     this.lines = lines;
     const { data, slots } = columns(windows);
     this.windows = windows;
@@ -75,7 +77,7 @@ export class DayChart {
         axis({
           size: 30,
           space: 64,
-          values: (_, ticks) => ticks.map((s) => clockTime(s * 1000)),
+          values: (_, ticks) => ticks.map((s) => (this.spanMs > DAY_MS ? dayOrTime(s * 1000) : clockTime(s * 1000))),
           grid: { show: false },
         }),
         axis({ size: 44, space: 36, values: (_, ticks) => ticks.map((v) => brief(v)) }),
@@ -119,7 +121,7 @@ export class DayChart {
 
   private dayRange(): [number, number] {
     const endMs = this.windows.at(-1)?.endMs ?? Date.now();
-    return [(endMs - DAY_MS) / 1000, endMs / 1000];
+    return [(endMs - this.spanMs) / 1000, endMs / 1000];
   }
 
   /** A window published without a value is a pale column with a tick; a missing window has neither. */

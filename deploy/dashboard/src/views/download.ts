@@ -1,23 +1,24 @@
-/** The day of a sensor as files: its windows as CSV, its chart as PNG. */
+/** What the chart shows as files: its windows as CSV, its chart as PNG. */
 
 import { FONT, ink } from "../charts/ink";
 import { csvOf } from "../csv";
 import { h } from "../dom";
 import type { Sensor } from "../fleet";
+import type { Estimate } from "../wire";
 import { zoneInWords } from "../words";
 
 const HEAD = 44;
 const MARGIN = 12;
 
-export function saveCsv(sensor: Sensor): void {
-  save(new Blob([csvOf(sensor.windows)], { type: "text/csv" }), fileName(sensor, "csv"));
+export function saveCsv(sensor: Sensor, windows: Estimate[]): void {
+  save(new Blob([csvOf(windows)], { type: "text/csv" }), fileName(sensor, "csv"));
 }
 
 /** The chart as it is on the screen, with a title. */
-export function savePicture(sensor: Sensor, place: HTMLElement, measured: string): void {
+export function savePicture(sensor: Sensor, place: HTMLElement, words: string): void {
   const chart = place.querySelector("canvas");
   if (chart)
-    pictureOf(chart, `${sensor.id}, last day, ${measured}`, `Times in ${zoneInWords()}`).toBlob(
+    pictureOf(chart, `${sensor.id}, ${words}`, `Times in ${zoneInWords()}`).toBlob(
       (blob) => blob && save(blob, fileName(sensor, "png")),
     );
 }

@@ -13,7 +13,7 @@ import { modelSection } from "./model";
 import { weightsSection } from "./weights";
 import type { Section, View } from "./view";
 
-export function sensorView(fleet: Fleet, id: string): View {
+export function sensorView(fleet: Fleet, id: string, askWeek: (sensor: Sensor) => void): View {
   const heading = h("h1", { tabindex: "-1" }, id);
   const absent = h("p", { class: "newest" }, "No data from this sensor yet.");
   const body = h("div", { class: "sections" });
@@ -34,7 +34,7 @@ export function sensorView(fleet: Fleet, id: string): View {
       const sensor = fleet.sensors.get(id) ?? null;
       show(absent, !sensor);
       refill(body, sensor, () => {
-        sections = sensor ? sectionsFor(fleet, sensor) : [];
+        sections = sensor ? sectionsFor(fleet, sensor, askWeek) : [];
         return sections.map((section) => section.root);
       });
       for (const section of sections) section.update(moment);
@@ -42,10 +42,10 @@ export function sensorView(fleet: Fleet, id: string): View {
   };
 }
 
-function sectionsFor(fleet: Fleet, sensor: Sensor): Section[] {
+function sectionsFor(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Sensor) => void): Section[] {
   return [
     figure(fleet, sensor),
-    daySection(sensor),
+    daySection(sensor, askWeek),
     limitsSection(sensor),
     inputsSection(sensor),
     weightsSection(sensor),
