@@ -96,7 +96,7 @@ function aloneAbove(hours: number, share: number): AirLevel {
 function against({ by }: Limit, share: number, amount: number, unit: string, period = ""): string {
   const name = [by, period, "limit"].filter(Boolean).join(" ");
   if (share > 1) return `above the ${name} of ${limitInWords(amount)} ${unit}`;
-  return `${share > 0 ? percent(Math.max(0.01, share)) : "0 %"} of the ${name}`;
+  return `${percent(Math.max(0, share)).replace(" ", "\u00a0")} of the ${name}`;
 }
 
 /** Two digits: a limit of 4 mg/m³ is 3.5 ppm. */

@@ -3,7 +3,7 @@
 import { agentOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
 import type { Estimate } from "./wire";
 
-export const WARMING = "temperature_history_incomplete";
+const WARMING = "temperature_history_incomplete";
 /** The agent flags estimates until half of the weight of a 4 h memory is known; see `docs/mqtt.md`. */
 const WARMING_MS = 3 * 3_600_000;
 /** A pause after which a new start is counted. */
@@ -18,9 +18,14 @@ export interface Warming {
   untilMs: number | null;
 }
 
+/** Whether warming up is all that is flagged. */
+export function isWarming({ quality, reasons }: Estimate): boolean {
+  return quality === 3 && reasons.length === 1 && reasons[0] === WARMING;
+}
+
 /** Null unless warming up is the only thing against the newest window. */
 export function warmingOf({ newest, windows }: Sensor): Warming | null {
-  if (newest?.quality !== 3 || newest.reasons.length !== 1 || newest.reasons[0] !== WARMING) return null;
+  if (!newest || !isWarming(newest)) return null;
   const before = windows.findLastIndex((window, i) => isBefore(window, windows[i + 1]));
   const untilMs = (windows[before + 1] ?? newest).startMs + WARMING_MS;
   return { untilMs: newest.endMs > untilMs ? null : untilMs };

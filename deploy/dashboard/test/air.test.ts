@@ -14,7 +14,7 @@ const levelOf = (windows: Estimate[], choice = "who") => airOf(windows, limitsOf
 test("a day of steady air is judged by the strictest average", () => {
   expect([0.5, 1.8, 4, 12, 120].map((value) => levelOf(day(value)))).toEqual([0, 1, 2, 3, 3]);
   expect(airOf(day(4), WHO)!.why).toBe("24\u00a0h average 4.00 ppm, above the WHO limit of 3.5 ppm");
-  expect(airOf(day(0.5), WHO)!.why).toBe("24\u00a0h average 0.50 ppm, 14 % of the WHO limit");
+  expect(airOf(day(0.5), WHO)!.why).toBe("24\u00a0h average 0.50 ppm, 14\u00a0% of the WHO limit");
 });
 
 describe("one window counts at once", () => {

@@ -35,7 +35,7 @@ export function limitsSection(sensor: Sensor): Section {
   const body = h("tbody");
   const root = h(
     "section",
-    { "aria-label": "Limits" },
+    { class: "limits", "aria-label": "Limits" },
     h("h2", {}, "Carbon monoxide against the limits"),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Averages and limits" }, h("table", {}, header(), body)),
   );
