@@ -15,6 +15,7 @@ import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -332,9 +333,9 @@ def test_a_huge_number_neither_breaks_a_line_nor_the_layout(page: Page, van: Van
     assert page.complaints() == []
 
 
-def dangerous(van: Van, sensor: str, **changes: object) -> wire.Json:
+def dangerous(van: Van, sensor: str, **changes: Any) -> wire.Json:
     """A window of 120 ppm after the sensor's day."""
-    value = {"value": 120.0, "low": 118.0, "high": 122.0}
+    value: wire.Json = {"value": 120.0, "low": 118.0, "high": 122.0}
     return estimate(sensor, newest_start(van, sensor) + WINDOW_S, **value, **changes)
 
 
@@ -398,7 +399,7 @@ def test_what_cannot_be_relied_on_is_uncertain(page: Page, van: Van) -> None:
     page.wait_for_text("The model is poor: R² was 0.31 in its test.", ".troubles")
     start = newest_start(van, "5A2D")
     for sensor, i in itertools.product(SENSORS, range(1, 5)):
-        changes = {"value": 2.6, "low": 2.5, "high": 2.7} if sensor == "B5FF" else {}
+        changes: wire.Json = {"value": 2.6, "low": 2.5, "high": 2.7} if sensor == "B5FF" else {}
         van.publish(estimate(sensor, start + i * WINDOW_S, **changes))
     page.wait_for_text("2 of 6 sensors are uncertain.", "h1")
     page.wait_for_text("Disagrees with", '[data-sensor="B5FF"]')

@@ -38,8 +38,19 @@ interface Finding {
   why: string;
 }
 
-/** The air at the newest of these windows; null without a value, for another gas and for an unknown unit. */
+/** The last result for each day: lists of windows are replaced, never changed. */
+const known = new WeakMap<Estimate[], { limits: Limit[]; air: Air | null }>();
+
 export function airOf(windows: Estimate[], limits: Limit[]): Air | null {
+  const kept = known.get(windows);
+  if (kept?.limits === limits) return kept.air;
+  const air = judge(windows, limits);
+  known.set(windows, { limits, air });
+  return air;
+}
+
+/** The air at the newest of these windows; null without a value, for another gas and for an unknown unit. */
+function judge(windows: Estimate[], limits: Limit[]): Air | null {
   const newest = windows.findLast(({ unit }) => unit !== "");
   const scale = newest?.gas === "CO" ? mgPer(newest.unit) : null;
   if (!newest || scale === null) return null;

@@ -16,8 +16,13 @@ const FAILED = 4;
 export function modelDoubts({ card, windows }: Sensor): string[] {
   const r2 = card && testR2(card);
   if (r2 !== null && r2 < POOR_R2) return [`The model is poor: R² was ${significant(r2, 2)} in its test`];
-  return wide(windows);
+  const kept = known.get(windows) ?? wide(windows);
+  known.set(windows, kept);
+  return kept;
 }
+
+/** The last result for each day: lists of windows are replaced, never changed. */
+const known = new WeakMap<Estimate[], string[]>();
 
 function testR2({ provenance }: Card): number | null {
   const words = provenance.r2_test ?? provenance.r2 ?? "";
@@ -55,17 +60,20 @@ function groups(fleet: Fleet): Sensor[][] {
     const { newest } = sensor;
     if (newest?.low == null || newest.high === null || agentOf(fleet, sensor)?.status === "offline") continue;
     const key = [newest.agent, newest.gas, newest.unit, newest.startMs].join("/");
-    found.set(key, [...(found.get(key) ?? []), sensor]);
+    const group = found.get(key);
+    if (group) group.push(sensor);
+    else found.set(key, [sensor]);
   }
   return [...found.values()];
 }
 
 function apart(a: Sensor, b: Sensor): boolean {
   if (a.windows.length < APART_WINDOWS || b.windows.length < APART_WINDOWS) return false;
-  return a.windows.slice(-APART_WINDOWS).every((mine, i) => {
-    const theirs = b.windows.at(i - APART_WINDOWS)!;
-    return mine.startMs === theirs.startMs && (above(mine, theirs) || above(theirs, mine));
-  });
+  for (let i = 1; i <= APART_WINDOWS; i++) {
+    const [mine, theirs] = [a.windows.at(-i)!, b.windows.at(-i)!];
+    if (mine.startMs !== theirs.startMs || !(above(mine, theirs) || above(theirs, mine))) return false;
+  }
+  return true;
 }
 
 function above(a: Estimate, b: Estimate): boolean {

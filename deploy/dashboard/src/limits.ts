@@ -60,6 +60,8 @@ const MG_PER_UNIT = new Map([
 
 /** How many mg/m³ one unit of carbon monoxide is; null for a unit that the page does not know. */
 export function mgPer(unit: string): number | null {
+  const known = MG_PER_UNIT.get(unit);
+  if (known !== undefined) return known;
   const plain = unit.toLowerCase().replace(/\s/g, "").replace("³", "3").replace("^3", "3").replace(/^[µμ]/, "u");
   return MG_PER_UNIT.get(plain) ?? null;
 }
