@@ -154,6 +154,32 @@ class Page:
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", {"type": kind, "key": key, "code": key, **_key_code(key)})
 
+    def tap(self, x: float, y: float, *, to_x: float | None = None) -> None:
+        """A finger down at a point of the viewport, dragged to another if told, and up again."""
+        self.call("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        self._touch("touchStart", (x, y))
+        if to_x is not None:
+            for step in (0.25, 0.5, 0.75, 1.0):
+                self._touch("touchMove", (x + step * (to_x - x), y))
+        self._touch("touchEnd")
+
+    def _touch(self, kind: str, *points: tuple[float, float]) -> None:
+        self.call(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}
+        )
+
+    def download(self, button: str, folder: Path) -> Path:
+        """The file that a click on the button saves, once it is whole."""
+        self.call("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+        before = set(folder.iterdir())
+        self.evaluate(f"document.querySelector({json.dumps(button)}).click()")
+        give_up = time.monotonic() + ANSWER_S
+        while not (new := {file for file in folder.iterdir() if file.suffix != ".crdownload"} - before):
+            if time.monotonic() > give_up:
+                raise BrowserFailed(f"{button}: nothing was downloaded within {ANSWER_S:.0f} s")
+            time.sleep(POLL_S)
+        return new.pop()
+
     def screenshot(self, path: Path, *, whole: bool = False) -> None:
         options = {"format": "png", "captureBeyondViewport": whole, **self._clip(whole)}
         shot = self.call("Page.captureScreenshot", options)

@@ -1,6 +1,7 @@
 """The dashboard in a real Chromium, against a real broker, with a van that speaks the wire contract."""
 
 import base64
+import csv
 import fcntl
 import functools
 import gzip
@@ -14,6 +15,7 @@ import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -331,12 +333,131 @@ def test_a_huge_number_neither_breaks_a_line_nor_the_layout(page: Page, van: Van
     assert page.complaints() == []
 
 
+def dangerous(van: Van, sensor: str, **changes: Any) -> wire.Json:
+    """A window of 120 ppm after the sensor's day."""
+    value: wire.Json = {"value": 120.0, "low": 118.0, "high": 122.0}
+    return estimate(sensor, newest_start(van, sensor) + WINDOW_S, **value, **changes)
+
+
+def test_the_air_has_a_level_apart_from_the_data(page: Page, van: Van) -> None:
+    """120 ppm is very high at once, with sound data; it comes first, and the title counts it."""
+    page.wait_for_text("Carbon monoxide is low.", "h1")
+    page.wait_for_text("24\u00a0h average", '[data-sensor="5CB6"] .air')
+    page.wait_for_text("Low", '[data-sensor="5CB6"] .air')
+    van.publish(dangerous(van, "5CB6"))
+    page.wait_for_text("Carbon monoxide is very high at 5CB6.", "h1")
+    page.wait_for_text("Very high", '[data-sensor="5CB6"] .air')
+    page.wait_for_text("Data OK", '[data-sensor="5CB6"] .state')
+    page.wait_for_text("Very high. 15\u00a0min average 120 ppm, above the WHO limit of 87 ppm.", ".troubles")
+    assert page.evaluate("document.querySelector('.card').dataset.sensor") == "5CB6"
+    assert page.evaluate("document.title") == "(1) RESPIRE"
+    van.publish(dangerous(van, "5CB6", quality=4, reasons=["op1_outside_training"]))
+    page.wait_for_text("reads very high at 5CB6, but the data are uncertain.", "h1")
+    page.wait_for_text("Uncertain", '[data-sensor="5CB6"] .state')
+    assert page.evaluate("document.body.innerText").count("not a safety device") == 1
+    assert page.complaints() == []
+
+
+def test_the_limits_are_chosen_and_the_address_keeps_them(page: Page, van: Van) -> None:
+    """3 ppm are moderate for WHO and high for India; lines, table and link follow the choice."""
+    start = newest_start(van, "5A2D") + WINDOW_S
+    van.publish(estimate("5A2D", start, value=3.0, low=2.9, high=3.1))
+    show(page, "5A2D")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
+    page.wait_for_text("WHO, 24\u00a0h: 4 mg/m³ (3.5 ppm)", "[aria-label=Limits]")
+    lines = len(page.evaluate(inked_columns("--limit")))
+    assert lines > 100, "the line of WHO's 24 h is near enough to be drawn"
+    page.evaluate(
+        "(() => { const select = document.querySelector('[name=limits]'); select.value = 'in';"
+        " select.dispatchEvent(new Event('change')); })()"
+    )
+    page.wait_for_text("High", ".now .air")
+    page.wait_for_text("India, 8\u00a0h: 2 mg/m³ (1.7 ppm)", "[aria-label=Limits]")
+    assert "limits=in" in page.evaluate("location.href")
+    page.call("Page.reload")
+    page.wait("document.querySelector('[name=limits]')?.value === 'in'")
+    page.wait_for_text("India, 8\u00a0h", "[aria-label=Limits]")
+    assert page.complaints() == []
+
+
+def test_a_sound_start_is_not_an_alarm(page: Page, van: Van) -> None:
+    """While the history of temperatures grows, the page says until when, and alerts nobody."""
+    start = newest_start(van, "5A2D") + WINDOW_S
+    for sensor in SENSORS:
+        van.publish(estimate(sensor, start, quality=3, reasons=["temperature_history_incomplete"]))
+    accurate = wire.iso(start + 3 * 3600)[11:16]
+    page.wait_for_text("Warming up: full accuracy from about ", "h1")
+    page.wait_for_text(accurate, "h1")
+    page.wait_for_text("Warming up", '[data-sensor="5A2D"] .state')
+    assert page.evaluate("document.querySelectorAll('.troubles li, .mark.look, .mark.bad').length") == 0
+    assert page.evaluate("document.title") == "RESPIRE"
+
+
+def test_what_cannot_be_relied_on_is_uncertain(page: Page, van: Van) -> None:
+    """A poor model, and a sensor that the others of its van contradict."""
+    van.publish_card("D3EB", provenance={"r2_test": 0.31})
+    page.wait_for_text("The model is poor: R² was 0.31 in its test.", ".troubles")
+    start = newest_start(van, "5A2D")
+    for sensor, i in itertools.product(SENSORS, range(1, 5)):
+        changes: wire.Json = {"value": 2.6, "low": 2.5, "high": 2.7} if sensor == "B5FF" else {}
+        van.publish(estimate(sensor, start + i * WINDOW_S, **changes))
+    page.wait_for_text("2 of 6 sensors are uncertain.", "h1")
+    page.wait_for_text("Disagrees with", '[data-sensor="B5FF"]')
+    page.wait_for_text("Data OK", '[data-sensor="5A2D"] .state')
+
+
+def test_the_day_is_downloaded_as_csv_and_as_a_picture(page: Page, van: Van, tmp_path: Path) -> None:
+    """All windows with the numbers as they were published, and a PNG of the chart."""
+    show(page, "5A2D")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
+    saved = page.download(".downloads button:last-child", tmp_path)
+    with saved.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    fields = ("sensor", "start", "end", "value", "low", "high", "quality", "seq", "model")
+    assert [[row[name] for name in fields] for row in rows] == [
+        [str(window[name]) for name in fields] for window in van.past["5A2D"]
+    ]
+    picture = page.download(".downloads button:nth-last-child(2)", tmp_path)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size > 5_000
+    assert page.complaints() == []
+
+
+def test_a_week_is_fetched_when_it_is_asked_for(page: Page, van: Van, tmp_path: Path) -> None:
+    """Seven days in the chart, the table and the file; the level of the air stays that of the last day."""
+    newest = newest_start(van, "5A2D")
+    van.past["5A2D"] = [estimate("5A2D", newest - i * WINDOW_S) for i in reversed(range(7 * 96))]
+    show(page, "5A2D")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
+    page.evaluate("document.querySelector('.downloads [aria-pressed=false]').click()")
+    page.wait("document.querySelector('.day').dataset.points === '672'")
+    page.wait_for_text("Last 7 days CO, ppm", ".day-section h2")
+    page.evaluate("document.querySelector('.day').focus()")
+    page.press("ArrowLeft")
+    page.wait(f"{SPOKEN}.startsWith('{time.strftime('%-d %b', time.gmtime(newest))}, ')")
+    saved = page.download(".downloads button:last-child", tmp_path)
+    assert len(saved.read_text().splitlines()) == 1 + 7 * 96
+    page.evaluate("document.querySelector('.downloads [aria-pressed=false]').click()")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
+    assert page.complaints() == []
+
+
+def test_a_broker_that_was_never_reached_is_not_called_lost(chromium: Chromium, site: str) -> None:
+    """There are no last values; the hint is about the listener."""
+    page = chromium.open(f"{site}?broker=ws://127.0.0.1:{free_port()}", width=390, height=844)
+    page.wait_for_text("The broker cannot be reached.", "h1")
+    page.wait_for_text("WebSockets listener", "[role=status]")
+    assert "last values" not in page.evaluate("document.body.innerText")
+
+
 def test_a_killed_agent_shows_as_offline(page: Page, van: Van) -> None:
     """The last will is enough: no goodbye is needed."""
     page.wait_for_text("All 6 sensors report.", "h1")
     van.die()
-    page.wait_for_text("van-1 is offline.", "h1")
+    page.wait_for_text("van-1 is offline since ", "h1")
     page.wait_for_text("Offline", '[data-sensor="5A2D"]')
+    page.wait_for_text("Offline since", '[data-agent="van-1"] .state')
+    assert page.evaluate("document.querySelectorAll('.mark.look, .mark.bad').length") == 0, "grey"
     assert page.complaints() == []
 
 
@@ -383,11 +504,11 @@ def test_a_broken_sensor_is_named_with_the_reason_in_words(page: Page, van: Van)
     van.publish(estimate("5092", start, **missing))
     silent = {sensor: sensor_health(time.time(), ("op2",) if sensor == "5092" else ()) for sensor in SENSORS}
     van.publish_health(health(time.time(), silent))
-    page.wait_for_text("2 of 6 sensors need attention.", "h1")
+    page.wait_for_text("1 of 6 sensors needs attention, 1 is uncertain.", "h1")
     page.wait_for_text("OP2 is silent.", ".troubles")
     troubles = page.evaluate("[...document.querySelectorAll('.troubles li')].map((li) => li.innerText)")
     van.publish_health(health(time.time(), {"5A2D": sensor_health(time.time(), stuck=("op1",))}))
-    page.wait_for_text("Needs attention", '[data-sensor="5A2D"] .state')  # though its value is good
+    page.wait_for_text("Uncertain", '[data-sensor="5A2D"] .state')  # though its value is good
     assert troubles == [
         "5092\nToo few readings in the window. OP2 is silent.",
         "D3EB\nOP1 is outside the range the model was trained on. A channel has not changed at all.",
@@ -417,10 +538,10 @@ def test_a_lost_broker_is_said_and_found_again(page: Page, broker: WebBroker, va
     assert page.evaluate("document.querySelector('[role=status]').innerText") == ""
 
 
-def test_a_sensor_that_falls_silent_is_called_stale(page: Page, van: Van) -> None:
+def test_a_sensor_that_falls_silent_has_no_data(page: Page, van: Van) -> None:
     """Two windows without news, here of one second each, and the value no longer passes for new."""
     van.publish(estimate("TEST", time.time() - 1, length_s=1))
-    page.wait_for_text("Stale", '[data-sensor="TEST"]')
+    page.wait_for_text("No data", '[data-sensor="TEST"]')
     page.wait_for_text("Nothing new since", ".troubles")
 
 
@@ -437,7 +558,7 @@ def test_the_van_and_not_this_device_knows_what_time_it_is(
     van.publish_health(health(true_s, {}))
     page.wait_for_text("This device’s clock is 3 hours slow.", "[role=status]")
     page.wait_for_text("1 of 6 sensors needs attention.", "h1")
-    page.wait_for_text("Stale", f'[data-sensor="{SENSORS[0]}"]')
+    page.wait_for_text("No data", f'[data-sensor="{SENSORS[0]}"]')
     page.wait_for_text("Online", '[data-agent="van-1"] .state')
     van.publish_health(health(time.time(), {}))
     page.wait("document.querySelector('[role=status]').innerText === ''")
@@ -516,6 +637,35 @@ def test_the_page_is_read_with_the_keyboard(page: Page, van: Van) -> None:
     page.wait(f"{SPOKEN} === {json.dumps(gap)}")
 
 
+def test_a_finger_reads_the_chart_and_the_readout_stays(page: Page) -> None:
+    """A tap reads a window; the mouse events after it do not clear the readout; a drag moves it."""
+    show(page, "5A2D")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
+    page.evaluate("document.querySelector('.day').scrollIntoView({ block: 'center' })")
+    left, top, width = page.evaluate(
+        "(({ left, top, width }) => [left, top, width])"
+        "(document.querySelector('.day .u-over').getBoundingClientRect())"
+    )
+    page.evaluate(
+        "window.mouse = 0; document.querySelector('.day').addEventListener('mousemove', () => window.mouse++)"
+    )
+    page.tap(left + 0.5 * width, top + 60)
+    page.wait("window.mouse > 0")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
+    tapped = page.evaluate(READOUT)
+    assert " to " in tapped
+    assert "ppm" in tapped
+    assert page.evaluate("getComputedStyle(document.querySelector('.day .u-cursor-x')).transform") != "none"
+    page.tap(left + 0.5 * width, top + 60, to_x=left + 0.8 * width)
+    page.wait(f"{READOUT} !== {json.dumps(tapped)}")
+    dragged = page.evaluate(READOUT)
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
+    assert page.evaluate(READOUT) == dragged
+    assert "ppm" in dragged
+    assert page.complaints() == []
+
+
+READOUT = "document.querySelector('.readout').innerText"
 SPOKEN = "document.querySelector('.day').getAttribute('aria-valuetext')"
 
 
@@ -656,7 +806,7 @@ def test_the_real_agent_and_the_page_keep_the_same_contract(
     page.wait_for_text("96 accepted", "[data-agent='van-1']")
     page.wait_for_text("Online", "[data-agent='van-1']")
     agent.kill()
-    page.wait_for_text("van-1 is offline.", "h1")
+    page.wait_for_text("van-1 is offline since ", "h1")
     assert page.complaints() == []
     again = chromium.open(f"{site}?broker={broker.websocket}#/sensor/5A2D")
     agent.start()

@@ -15,7 +15,7 @@ const REFUSED = [4, 5];
 const SUBSCRIPTION_FAILED = 128;
 
 export interface Link {
-  state: "connecting" | "live" | "lost" | "refused" | "unusable";
+  state: "connecting" | "live" | "unreached" | "lost" | "refused" | "unusable";
   sinceMs: number;
   why: string;
 }
@@ -83,7 +83,8 @@ export class Broker implements Line {
       this.subscribe(SUBSCRIPTIONS);
     });
     client.on("close", () => {
-      if (this.link.state !== "lost" && !client.disconnecting) this.become("lost");
+      if (client.disconnecting || this.link.state === "lost" || this.link.state === "unreached") return;
+      this.become(this.link.state === "connecting" ? "unreached" : "lost");
     });
     client.on("message", (topic, payload, packet) => this.onMessage({ topic, payload, retained: packet.retain }));
     client.on("error", (error) => {

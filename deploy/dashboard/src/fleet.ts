@@ -4,6 +4,7 @@ import { MAX_ENTRIES } from "./payload";
 import type { Card, Estimate, Health } from "./wire";
 
 export const DAY_MS = 86_400_000;
+export const WEEK_MS = 7 * DAY_MS;
 const MAX_SENSORS = MAX_ENTRIES;
 const MAX_AGENTS = 16;
 const MAX_UNSHOWN = 10_000;
@@ -17,7 +18,7 @@ export interface Sensor {
   newest: Estimate | null;
   /** The day that ends with the newest window: sorted by start, one estimate per window. */
   windows: Estimate[];
-  /** All kept windows. `windows` is taken from them, so that one window from the future does not empty the day. */
+  /** All kept windows, a week at most. `windows` is taken from them, so that one window from the future does not empty the day. */
   kept: Estimate[];
   card: Card | null;
   /** When the newest window arrived live, by this device's clock; null if it was retained or fetched. */
@@ -30,6 +31,8 @@ export interface Agent {
   health: Health | null;
   /** When its health arrived live, by this device's clock; null if it was retained. */
   heardMs: number | null;
+  /** When this page saw it go offline, by this device's clock; null if that was before. */
+  offMs: number | null;
 }
 
 export class Fleet {
@@ -60,9 +63,12 @@ export class Fleet {
     if (sensor) sensor.card = card;
   }
 
-  setStatus(id: string, status: "online" | "offline"): void {
+  /** Set a status; `heardMs` is its arrival if it came live. */
+  setStatus(id: string, status: "online" | "offline", heardMs: number | null = null): void {
     const agent = this.agent(id);
-    if (agent) agent.status = status;
+    if (!agent) return;
+    if (agent.status !== status) agent.offMs = status === "offline" ? heardMs : null;
+    agent.status = status;
   }
 
   /** Set a health report; `heardMs` is its arrival if it came live. */
@@ -106,7 +112,7 @@ export class Fleet {
     const known = this.agents.get(id);
     if (known) return known;
     if (this.agents.size >= MAX_AGENTS) return refuse(this.unshownAgents, id);
-    const agent: Agent = { id, status: null, health: null, heardMs: null };
+    const agent: Agent = { id, status: null, health: null, heardMs: null, offMs: null };
     this.agents.set(id, agent);
     return agent;
   }
@@ -134,10 +140,10 @@ function succeeds(estimate: Estimate, newest: Estimate | null, live: boolean): b
   return estimate.seq > newest.seq || (live && estimate.startMs > newest.startMs);
 }
 
-/** No window after the newest, and at most as many as fit in a day. */
+/** No window after the newest, and at most as many as fit in a week. */
 function trimmed(windows: Estimate[], newest: Estimate): Estimate[] {
   const shortestMs = Math.min(...windows.map((window) => window.endMs - window.startMs));
-  const most = Math.min(MAX_WINDOWS, Math.ceil(DAY_MS / shortestMs));
+  const most = Math.min(MAX_WINDOWS, Math.ceil(WEEK_MS / shortestMs));
   return windows.filter((window) => window.startMs <= newest.startMs).slice(-most);
 }
 

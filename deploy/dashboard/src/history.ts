@@ -1,4 +1,4 @@
-/** Requests the last day of each sensor from its agent, one at a time. Time is an argument. */
+/** Requests the last day of each sensor, or a week, from its agent, one at a time. Time is an argument. */
 
 import { DAY_MS } from "./fleet";
 import type { Answer, Estimate } from "./wire";
@@ -30,7 +30,7 @@ interface Waiting extends Omit<Request, "id"> {
 }
 
 export class History {
-  /** `sensor/agent` → the agent that was asked. */
+  /** `sensor/agent/span` → the agent that was asked. */
   private asked = new Map<string, string>();
   private waiting: Waiting[] = [];
   private current: (Waiting & Request) | null = null;
@@ -42,11 +42,12 @@ export class History {
     private readonly page: string,
   ) {}
 
-  /** Ask for the day that ends with this estimate, once per sensor and agent. */
-  want({ agent, sensor, startMs, endMs }: Estimate, nowMs: number): void {
-    if (agent === null || this.asked.has(`${sensor}/${agent}`) || this.waiting.length >= MOST_WAITING) return;
-    const last = Math.min(MOST, Math.ceil(DAY_MS / (endMs - startMs)));
-    this.asked.set(`${sensor}/${agent}`, agent);
+  /** Ask for the day, or another span, that ends with this estimate, once per sensor and agent. */
+  want({ agent, sensor, startMs, endMs }: Estimate, nowMs: number, spanMs = DAY_MS): void {
+    const key = `${sensor}/${agent}/${spanMs}`;
+    if (agent === null || this.asked.has(key) || this.waiting.length >= MOST_WAITING) return;
+    const last = Math.min(MOST, Math.ceil(spanMs / (endMs - startMs)));
+    this.asked.set(key, agent);
     this.waiting.push({ agent, sensor, last, dueMs: nowMs, tries: 1 });
     this.advance(nowMs);
   }

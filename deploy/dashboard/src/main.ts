@@ -3,11 +3,13 @@
 import "uplot/dist/uPlot.min.css";
 import { brokerAddress, loadCredentials } from "./address";
 import { Broker, type Link, type Message } from "./broker";
-import { Fleet } from "./fleet";
+import { agentOf, Fleet, WEEK_MS, type Sensor } from "./fleet";
 import { History } from "./history";
+import { limitsChoice, limitsOf } from "./limits";
 import { sensorIn } from "./routes";
 import { verdict, type Verdict } from "./verdict";
 import { connection, LINK_WORDS } from "./views/connection";
+import { footer } from "./views/footer";
 import { overview } from "./views/overview";
 import { sensorView } from "./views/sensor";
 import type { View } from "./views/view";
@@ -27,6 +29,7 @@ const main = document.querySelector("main")!;
 const unread = h("p");
 let link: Link = { state: "connecting", sinceMs: Date.now(), why: "" };
 let view: View = overview(fleet);
+let limits = limitsOf(limitsChoice(new URL(location.href)));
 let drawing = false;
 let unreadable = 0;
 
@@ -63,7 +66,7 @@ function take(topic: string, payload: Uint8Array, retained: boolean): boolean {
     case "card":
       return accept(decodeCard(payload, subject.sensor), (card) => fleet.setCard(subject.sensor, card));
     case "status":
-      return accept(decodeStatus(payload), (status) => takeStatus(subject.agent, status, nowMs));
+      return accept(decodeStatus(payload), (status) => takeStatus(subject.agent, status, nowMs, retained));
     case "health":
       return accept(decodeHealth(payload), (health) => fleet.setHealth(subject.agent, health, retained ? null : nowMs));
     case "answer":
@@ -87,14 +90,18 @@ function takeEstimate(estimate: Estimate, news: boolean, nowMs: number): void {
   if (agent?.status !== "offline" && fleet.sensors.has(estimate.sensor)) history.want(estimate, nowMs);
 }
 
-function takeStatus(agent: string, status: "online" | "offline", nowMs: number): void {
+function askWeek(sensor: Sensor): void {
+  if (sensor.newest && agentOf(fleet, sensor)?.status !== "offline") history.want(sensor.newest, Date.now(), WEEK_MS);
+}
+
+function takeStatus(agent: string, status: "online" | "offline", nowMs: number, retained: boolean): void {
   if (status === "offline") history.forget(agent, nowMs);
-  fleet.setStatus(agent, status);
+  fleet.setStatus(agent, status, retained ? null : nowMs);
 }
 
 function route(): void {
   const sensor = sensorIn(location.hash);
-  view = sensor === null ? overview(fleet) : sensorView(fleet, sensor);
+  view = sensor === null ? overview(fleet) : sensorView(fleet, sensor, askWeek);
   main.replaceChildren(view.root);
   draw();
   scrollTo(0, 0);
@@ -112,7 +119,7 @@ function redraw(): void {
 
 function draw(): void {
   // While disconnected, time stands still: otherwise every sensor would become stale.
-  const now = verdict(fleet, (link.state === "live" ? Date.now() : link.sinceMs) + fleet.skewMs);
+  const now = verdict(fleet, (link.state === "live" ? Date.now() : link.sinceMs) + fleet.skewMs, limits);
   title(now);
   if (document.hidden) return;
   head.update(link, Date.now(), fleet.skewMs);
@@ -130,7 +137,10 @@ document.querySelector("#top")!.append(...head.head);
 document
   .querySelector("#foot")!
   .append(
-    h("p", {}, "Calibrated carbon monoxide, read live from ", h("code", {}, address), ". Times are in this device’s time zone."),
+    ...footer(address, (choice) => {
+      limits = limitsOf(choice);
+      draw();
+    }),
     unread,
   );
 document.querySelector(".skip")!.addEventListener("click", (event) => {

@@ -3,18 +3,15 @@
  * The words give times, not ages, so that a screen reader reads a problem once and not every minute.
  */
 
+import { airOf, HIGH, type Air } from "./air";
+import { disagreements, modelDoubts } from "./doubt";
 import { agentOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
+import { headlineOf } from "./headline";
+import { byGravity, worst, type Level, type Problem } from "./level";
+import { WHO, type Limit } from "./limits";
+import { offInWords } from "./off";
+import { firstValueMs, warmingOf } from "./start";
 import { areInWords, channelName, plural, reasonsInWords, span, when } from "./words";
-
-/** fine · look (flagged, still delivering) · bad (no value to rely on) */
-export type Level = "fine" | "look" | "bad";
-
-export interface Problem {
-  level: Level;
-  text: string;
-  /** Already listed for its van. */
-  ofVan?: true;
-}
 
 const SILENT_WINDOWS = 2;
 const BACKLOG_S = 1_800;
@@ -54,19 +51,39 @@ export function unreportedSinceMs(fleet: Fleet, { status, health, heardMs }: Age
 }
 
 /** The problems of one sensor, gravest first. */
-function sensorProblems(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
+function sensorProblems(fleet: Fleet, sensor: Sensor, apart: Map<Sensor, string>, nowMs: number): Problem[] {
+  const off = absence(fleet, sensor);
+  if (off.length > 0) return off;
+  if (!sensor.newest) return [{ level: "wait", text: firstInWords(fleet, sensor, nowMs) }];
   const found = [
-    ...absence(fleet, sensor),
     ...staleness(fleet, sensor, nowMs),
-    ...flags(sensor),
+    ...(warmingUp(sensor, nowMs) ?? flags(sensor)),
     ...channelFaults(fleet, sensor),
+    ...doubts(sensor, apart),
   ];
   return found.filter(({ text }, i) => found.findIndex((other) => other.text === text) === i).sort(byGravity);
 }
 
 function absence(fleet: Fleet, sensor: Sensor): Problem[] {
   const agent = agentOf(fleet, sensor);
-  return agent?.status === "offline" ? [{ level: "bad", text: `${agent.id} is offline`, ofVan: true }] : [];
+  return agent?.status === "offline" ? [{ level: "off", text: `${agent.id} is offline`, ofVan: true }] : [];
+}
+
+function firstInWords(fleet: Fleet, sensor: Sensor, nowMs: number): string {
+  const firstMs = firstValueMs(fleet, sensor, nowMs);
+  return firstMs === null ? "No complete window yet" : `First value at ${when(firstMs, nowMs)}`;
+}
+
+/** Null unless the sensor is warming up and nothing else is flagged. */
+function warmingUp(sensor: Sensor, nowMs: number): Problem[] | null {
+  const warming = warmingOf(sensor);
+  if (!warming || warming.untilMs === null) return null;
+  return [{ level: "wait", text: `Warming up: full accuracy from about ${when(warming.untilMs, nowMs)}` }];
+}
+
+function doubts(sensor: Sensor, apart: Map<Sensor, string>): Problem[] {
+  const texts = [...modelDoubts(sensor), ...(apart.has(sensor) ? [apart.get(sensor)!] : [])];
+  return texts.map((text) => ({ level: "look", text }));
 }
 
 function staleness(fleet: Fleet, sensor: Sensor, nowMs: number): Problem[] {
@@ -95,7 +112,7 @@ function channelFaults(fleet: Fleet, sensor: Sensor): Problem[] {
 function agentProblems(fleet: Fleet, agent: Agent, nowMs: number): Problem[] {
   const { status, health } = agent;
   const sinceMs = unreportedSinceMs(fleet, agent, nowMs);
-  if (status === "offline") return [{ level: "bad", text: "No new estimates until it is online again" }];
+  if (status === "offline") return [{ level: "off", text: `${capital(offInWords(fleet, agent, nowMs))}. No new estimates until it is online again` }];
   if (sinceMs !== null) return [{ level: "bad", text: `No report since ${when(sinceMs, nowMs)}` }];
   const problems: Problem[] = [];
   const outbox = health?.outbox;
@@ -107,58 +124,63 @@ function agentProblems(fleet: Fleet, agent: Agent, nowMs: number): Problem[] {
   return problems;
 }
 
-function byGravity(a: { level: Level }, b: { level: Level }): number {
-  return Number(b.level === "bad") - Number(a.level === "bad");
-}
-
-export function worst(problems: { level: Level }[]): Level {
-  return problems.some((p) => p.level === "bad") ? "bad" : problems.length > 0 ? "look" : "fine";
+function capital(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 export interface Verdict {
   level: Level;
-  headline: string;
-  /** Gravest first; `sensor` is null for a van. */
-  troubles: { who: string; sensor: string | null; level: Level; text: string }[];
+  /** A sentence each about the air, the data and the vans that are off. */
+  headline: string[];
+  /** Bad air first, then bad data, gravest first; `sensor` is null for a van, `air` for what is not about the air. */
+  troubles: Trouble[];
   /** The problems of each sensor and van, gravest first. */
   problems: Map<Sensor | Agent, Problem[]>;
+  /** The air at each sensor whose gas and unit have limits. */
+  air: Map<Sensor, Air>;
+}
+
+export interface Trouble {
+  who: string;
+  sensor: string | null;
+  level: Level;
+  air: Air["level"] | null;
+  text: string;
 }
 
 /** The headline and the list of problems. */
-export function verdict(fleet: Fleet, nowMs: number): Verdict {
+export function verdict(fleet: Fleet, nowMs: number, limits: Limit[] = WHO): Verdict {
+  const apart = disagreements(fleet);
   const agents = sorted(fleet.agents).map((agent) => [agent, agentProblems(fleet, agent, nowMs)] as const);
-  const sensors = sorted(fleet.sensors).map((sensor) => [sensor, sensorProblems(fleet, sensor, nowMs)] as const);
+  const sensors = sorted(fleet.sensors).map((sensor) => [sensor, sensorProblems(fleet, sensor, apart, nowMs)] as const);
   const ofVans = agents.flatMap(([agent, problems]) => trouble(agent.id, null, problems));
   const ofSensors = sensors.flatMap(([sensor, problems]) => trouble(sensor.id, sensor.id, problems));
-  const troubles = [...ofVans, ...ofSensors].sort(byGravity);
+  const problems = new Map<Sensor | Agent, Problem[]>([...agents, ...sensors]);
+  const air = new Map(sensors.flatMap(([sensor]) => airEntry(sensor, limits)));
+  const isNow = (sensor: Sensor) => worst(problems.get(sensor)!) !== "off" && staleSinceMs(fleet, sensor, nowMs) === null;
+  const current = new Map([...air].filter(([sensor]) => isNow(sensor)));
+  const troubles = [...airTroubles(current), ...[...ofVans, ...ofSensors].sort(byGravity)];
   return {
     level: worst(troubles),
-    headline: headline(fleet, ofSensors.length, troubles.length),
+    headline: headlineOf(fleet, { problems, air: current, vansAlone: ofVans.some(({ level }) => level !== "off") }, nowMs),
     troubles,
-    problems: new Map<Sensor | Agent, Problem[]>([...agents, ...sensors]),
+    problems,
+    air,
   };
 }
 
-function trouble(who: string, sensor: string | null, problems: Problem[]): Verdict["troubles"] {
-  const own = problems.filter(({ ofVan }) => !ofVan);
-  return own.length === 0 ? [] : [{ who, sensor, level: worst(own), text: own.map(({ text }) => text).join(". ") }];
+function airEntry(sensor: Sensor, limits: Limit[]): [Sensor, Air][] {
+  const air = airOf(sensor.windows, limits);
+  return air ? [[sensor, air]] : [];
 }
 
-function headline(fleet: Fleet, ill: number, troubles: number): string {
-  const total = fleet.sensors.size;
-  const offline = sorted(fleet.agents).filter((agent) => agent.status === "offline");
-  if (offline.length > 0)
-    return `${areInWords(
-      offline.map((agent) => agent.id),
-      "offline",
-    )}.`;
-  if (total === 0) return "No sensor has reported yet.";
-  if (ill > 0) return `${ill} of ${plural(total, "sensor")} ${ill === 1 ? "needs" : "need"} attention.`;
-  const waiting = [...fleet.sensors.values()].filter((sensor) => !sensor.newest).length;
-  if (waiting === total) return "Waiting for the first window.";
-  if (waiting > 0) return `${total - waiting} of ${total} sensors report. The others wait for their first window.`;
-  if (troubles > 0) return "All sensors report, but the van needs attention.";
-  return total === 1
-    ? "The sensor reports."
-    : `All ${total} sensors${fleet.unshownSensors.size > 0 ? " shown" : ""} report.`;
+function airTroubles(air: Map<Sensor, Air>): Trouble[] {
+  const high = [...air].filter(([, { level }]) => level >= HIGH).sort(([, a], [, b]) => b.level - a.level);
+  return high.map(([{ id }, { level, why }]) => ({ who: id, sensor: id, level: "bad", air: level, text: why }));
+}
+
+function trouble(who: string, sensor: string | null, problems: Problem[]): Trouble[] {
+  const own = problems.filter(({ ofVan, level }) => !ofVan && level !== "wait");
+  if (own.length === 0) return [];
+  return [{ who, sensor, level: worst(own), air: null, text: own.map(({ text }) => text).join(". ") }];
 }

@@ -11,7 +11,7 @@ const HUGE = 1e6;
 /** The wire contract gives nine decimals. */
 const MOST_DECIMALS = 9;
 
-export const QUALITY: Record<Quality, string> = { 1: "Data OK", 3: "Suspect", 4: "Fail", 9: "Missing" };
+export const QUALITY: Record<Quality, string> = { 1: "Data OK", 3: "Uncertain", 4: "Failed checks", 9: "No data" };
 
 // Maps, not objects: in an object the code "constructor" would be found.
 const CHANNELS = new Map([
@@ -107,6 +107,18 @@ export function clockTime(ms: number): string {
   return TIME.format(ms);
 }
 
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+
+export function dayAndMonth(ms: number): string {
+  return DAY.format(ms);
+}
+
+/** For an axis of days: the day at midnight, the time at any other hour. */
+export function dayOrTime(ms: number): string {
+  const time = TIME.format(ms);
+  return time === "00:00" ? DAY.format(ms) : time;
+}
+
 /** The time alone today, with the date on any other day. */
 export function when(ms: number, nowMs: number): string {
   const date = DATE.format(ms);
@@ -192,4 +204,12 @@ export function withUnit(words: string, channel: string): string {
 
 function inCelsius(channel: string): boolean {
   return channel === "temperature" || WARMING.test(channel);
+}
+
+/** "Europe/Berlin (UTC+1)". */
+export function zoneInWords(): string {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  const parts = new Intl.DateTimeFormat("en-GB", { timeZoneName: "shortOffset" }).formatToParts();
+  const offset = (parts.find(({ type }) => type === "timeZoneName")?.value ?? "UTC").replace("GMT", "UTC").replace(/\+0$/, "");
+  return timeZone === "UTC" || !timeZone ? offset : `${timeZone} (${offset})`;
 }

@@ -59,3 +59,8 @@ export function window(index: number, changes: Partial<Estimate> = {}): Estimate
     ...changes,
   };
 }
+
+/** "One. Two." → ["One.", "Two."] */
+export function sentences(words: string): string[] {
+  return words.split(/(?<=\.) /);
+}

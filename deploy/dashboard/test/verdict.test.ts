@@ -3,7 +3,7 @@ import { Fleet } from "../src/fleet";
 import { lastUpdateMs, staleSinceMs, verdict } from "../src/verdict";
 import { decodeHealth, type Estimate } from "../src/wire";
 import { ago, concentration, ends, factInWords, percent, reading, reasonsInWords, span, term } from "../src/words";
-import { bytesOf, START_MS, window, WINDOW_MS } from "./sample";
+import { bytesOf, START_MS, window, WINDOW_MS, sentences } from "./sample";
 
 const END_MS = START_MS + WINDOW_MS;
 
@@ -19,7 +19,7 @@ function healthOf(changes: object): Uint8Array {
 }
 
 test("a sound sensor of an online van has no problem", () => {
-  expect(verdict(fleetOf(), END_MS)).toMatchObject({ level: "fine", headline: "The sensor reports.", troubles: [] });
+  expect(verdict(fleetOf(), END_MS)).toMatchObject({ level: "fine", headline: sentences("Carbon monoxide is low. The sensor reports."), troubles: [] });
 });
 
 test("a flag is shown in words, with the sensor's name", () => {
@@ -31,7 +31,7 @@ test("a flag is shown in words, with the sensor's name", () => {
     "Temperature and OP1 are outside the range the model was trained on. The gateway’s clock is not synchronised";
   expect(verdict(fleet, END_MS)).toMatchObject({
     level: "look",
-    headline: "1 of 1 sensor needs attention.",
+    headline: sentences("Carbon monoxide reads low. 1 of 1 sensor is uncertain."),
     troubles: [{ who: "5A2D", sensor: "5A2D", level: "look", text }],
   });
 });
@@ -49,7 +49,25 @@ test("a silent channel in the health is a problem of its sensor", () => {
 test("an offline van is the headline, whatever else there is", () => {
   const fleet = fleetOf({ quality: 4, reasons: ["value_not_finite"] });
   fleet.setStatus("van-1", "offline");
-  expect(verdict(fleet, END_MS).headline).toBe("van-1 is offline.");
+  expect(verdict(fleet, END_MS).headline.join(" ")).toBe("van-1 is offline since about 10:30.");
+  fleet.setStatus("van-1", "online");
+  fleet.setStatus("van-1", "offline", END_MS + 300_000);
+  expect(verdict(fleet, END_MS + WINDOW_MS).headline.join(" ")).toBe("van-1 is offline since 10:35.");
+});
+
+test("a van that never reported has no time since when", () => {
+  const fleet = new Fleet();
+  fleet.setStatus("van-1", "offline");
+  expect(verdict(fleet, END_MS).headline.join(" ")).toBe("van-1 is offline, and has not reported yet.");
+});
+
+test("a van that is off does not hide the sensors of another", () => {
+  const fleet = fleetOf();
+  fleet.setStatus("van-2", "offline");
+  fleet.addEstimate(window(0, { sensor: "B5FF", agent: "van-2", value: 120, low: 110, high: 130 }), null);
+  const { headline, troubles } = verdict(fleet, END_MS);
+  expect(headline.join(" ")).toBe("Carbon monoxide is low. The sensor reports. van-2 is offline since about 10:30.");
+  expect(troubles).toMatchObject([{ who: "van-2", level: "off" }]);
 });
 
 test("a sensor whose first window is open is not a problem", () => {
@@ -57,7 +75,7 @@ test("a sensor whose first window is open is not a problem", () => {
   fleet.setHealth("van-1", decodeHealth(healthOf({ sensors: { "5A2D": { silent: [], stuck: [] } } }))!, END_MS);
   expect(verdict(fleet, END_MS)).toMatchObject({
     level: "fine",
-    headline: "Waiting for the first window.",
+    headline: sentences("Waiting for the first window."),
     troubles: [],
   });
 });
@@ -70,7 +88,7 @@ test("a backlog, dropped estimates and an unsynchronised clock are problems of t
     END_MS,
   );
   const { headline, troubles } = verdict(fleet, END_MS);
-  expect(headline).toBe("All sensors report, but the van needs attention.");
+  expect(headline.join(" ")).toBe("Carbon monoxide is low. All sensors report, but the van needs attention.");
   expect(troubles[0]!.text).toBe(
     'Clock not synchronised: check NTP, or set clock = "trusted" on the gateway. Estimates have been waiting to be sent for more than 30 minutes. 2 estimates dropped because the journal reached its limit',
   );

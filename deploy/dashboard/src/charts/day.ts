@@ -1,21 +1,16 @@
-/** The last day of one sensor: estimates with their interval, gaps, and flags. */
+/** The last day of one sensor, or its last week: estimates with their interval, gaps, and flags. */
 
 import uPlot from "uplot";
 import { DAY_MS } from "../fleet";
 import type { Estimate } from "../wire";
-import { brief, clockTime } from "../words";
+import { brief, clockTime, dayOrTime } from "../words";
 import { columns, runs, type Gap } from "./columns";
 import { axis, ink, plot } from "./ink";
+import { drawLines, withLowest, type Line } from "./lines";
 
 const HEIGHT = 260;
 const TICK = 6;
 
-/** The scale includes zero and every interval, with a margin. */
-function yRange(_: uPlot, min: number | null, max: number | null): [number, number] {
-  const low = Math.min(0, min ?? 0);
-  const high = Math.max(max ?? 1, low + 0.1);
-  return [low < 0 ? low - (high - low) * 0.05 : 0, high + (high - low) * 0.08];
-}
 
 /** The window or gap under the cursor, and its index. */
 export interface Reading {
@@ -29,7 +24,11 @@ export class DayChart {
   private windows: Estimate[] = [];
   private slots: (Estimate | Gap)[] = [];
   private runs: Estimate[][] = [];
-  /** Start of the slot chosen with the keyboard. It stays chosen when newer windows shift the chart. */
+  private lines: Line[] = [];
+  private spanMs = DAY_MS;
+  /** After a touch the browser sends mouse events, too; they must not move or clear the cursor. */
+  private touched = false;
+  /** Start of the slot chosen with the keyboard or a finger. It stays chosen when newer windows shift the chart. */
   private chosenMs: number | null = null;
 
   constructor(
@@ -37,14 +36,17 @@ export class DayChart {
     private readonly onRead: (reading: Reading | null) => void,
   ) {
     place.addEventListener("keydown", (event) => this.step(event));
-    place.addEventListener("pointermove", () => (this.chosenMs = null));
+    place.addEventListener("pointerdown", (event) => this.point(event));
+    place.addEventListener("pointermove", (event) => this.point(event));
     place.addEventListener("blur", () => {
       this.chosenMs = null;
       this.chart?.setCursor({ left: -10, top: -10 });
     });
   }
 
-  update(windows: Estimate[]): void {
+  update(windows: Estimate[], lines: Line[], spanMs = DAY_MS): void {
+    this.spanMs = spanMs;
+    this.lines = lines;
     const { data, slots } = columns(windows);
     this.windows = windows;
     this.slots = slots;
@@ -67,14 +69,15 @@ export class DayChart {
       cursor: {
         y: false,
         drag: { x: false, y: false },
+        bind: { mousedown: this.unlessTouched, mousemove: this.unlessTouched, mouseup: this.unlessTouched, mouseleave: this.unlessTouched },
         points: { size: 9, fill: () => ink("--accent"), stroke: () => ink("--paper") },
       },
-      scales: { x: { time: true, range: () => this.dayRange() }, y: { range: yRange } },
+      scales: { x: { time: true, range: () => this.dayRange() }, y: { range: (_, min, max) => this.yRange(min, max) } },
       axes: [
         axis({
           size: 30,
           space: 64,
-          values: (_, ticks) => ticks.map((s) => clockTime(s * 1000)),
+          values: (_, ticks) => ticks.map((s) => (this.spanMs > DAY_MS ? dayOrTime(s * 1000) : clockTime(s * 1000))),
           grid: { show: false },
         }),
         axis({ size: 44, space: 36, values: (_, ticks) => ticks.map((v) => brief(v)) }),
@@ -90,15 +93,35 @@ export class DayChart {
       ],
       hooks: {
         drawClear: [(u) => this.shadeEmpty(u)],
-        drawAxes: [(u) => this.drawRuns(u)],
+        drawAxes: [(u) => drawLines(u, this.lines), (u) => this.drawRuns(u)],
         setCursor: [(u) => this.tell(this.chosen() ?? u.cursor.idx ?? null)],
       },
     };
   }
 
+  /** The scale includes zero, every interval and the lowest limit if that is near, with a margin. */
+  private yRange(min: number | null, max: number | null): [number, number] {
+    const low = Math.min(0, min ?? 0);
+    const high = withLowest(this.lines, Math.max(max ?? 1, low + 0.1));
+    return [low < 0 ? low - (high - low) * 0.05 : 0, high + (high - low) * 0.08];
+  }
+
+  private readonly unlessTouched: uPlot.Cursor.MouseListenerFactory = (_, __, handler) => (event) =>
+    this.touched ? null : handler(event);
+
+  /** A finger chooses a window, which stays chosen; a mouse only points. */
+  private point(event: PointerEvent): void {
+    this.touched = event.pointerType !== "mouse";
+    if (!this.touched) this.chosenMs = null;
+    else if (this.chart) {
+      const left = event.clientX - this.chart.over.getBoundingClientRect().left;
+      this.read(this.slots.length > 0 ? this.chart.posToIdx(left) : null);
+    }
+  }
+
   private dayRange(): [number, number] {
     const endMs = this.windows.at(-1)?.endMs ?? Date.now();
-    return [(endMs - DAY_MS) / 1000, endMs / 1000];
+    return [(endMs - this.spanMs) / 1000, endMs / 1000];
   }
 
   /** A window published without a value is a pale column with a tick; a missing window has neither. */

@@ -7,7 +7,7 @@ export function ink(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-const FONT = '12px "Inter Variable", system-ui, sans-serif';
+export const FONT = '12px "Inter Variable", system-ui, sans-serif';
 
 export function axis(overrides: uPlot.Axis): uPlot.Axis {
   return {

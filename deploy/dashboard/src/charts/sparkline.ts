@@ -2,6 +2,7 @@
 
 import { DAY_MS } from "../fleet";
 import { svg } from "../dom";
+import { isWarming } from "../start";
 import type { Estimate } from "../wire";
 import { runs } from "./columns";
 
@@ -30,7 +31,7 @@ export function sparkline(windows: Estimate[]): SVGElement {
     ];
   });
   const flags = windows.filter((window) => window.quality !== 1);
-  const marks = flags.map((window) => svg("path", { class: "spark-flag", d: `M${x(window).toFixed(1)},${HEIGHT}v-4` }));
+  const marks = flags.map((window) => svg("path", { class: isWarming(window) ? "spark-flag wait" : "spark-flag", d: `M${x(window).toFixed(1)},${HEIGHT}v-4` }));
   return svg(
     "svg",
     { class: "spark", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },

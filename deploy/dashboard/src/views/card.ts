@@ -1,30 +1,44 @@
 /** One sensor on the overview: value, interval, state and last day. */
 
+import { HIGH } from "../air";
 import { sparkline } from "../charts/sparkline";
 import { h, refill, say } from "../dom";
 import { agentOf, sorted, type Fleet, type Sensor } from "../fleet";
 import { sensorLink } from "../routes";
-import { staleSinceMs, worst, type Level } from "../verdict";
+import { byGravity, worst, type Level } from "../level";
+import { staleSinceMs, type Verdict } from "../verdict";
 import type { Estimate } from "../wire";
-import { ago, concentration, ends, percent, QUALITY, when } from "../words";
+import { ago, concentration, ends, percent, when } from "../words";
+import { sayAir } from "./air";
 import { sayState } from "./mark";
 import { sectionsOf, type Section } from "./view";
 
 export function cardList(fleet: Fleet): Section {
   return sectionsOf(
     h("ul", { class: "cards" }),
-    () => sorted(fleet.sensors),
+    ({ verdict }) => worstFirst(sorted(fleet.sensors), verdict),
     (sensor) => sensorCard(fleet, sensor),
   );
 }
 
-/** The state of a sensor in a word or two. Offline and stale come before the flag of an old window. */
+/** Bad air first, then bad data, then by name. */
+function worstFirst(sensors: Sensor[], { air, problems }: Verdict): Sensor[] {
+  const alarm = (sensor: Sensor) => {
+    const level = air.get(sensor)?.level ?? 0;
+    return level >= HIGH && worst(problems.get(sensor) ?? []) !== "off" ? level : 0;
+  };
+  const state = (sensor: Sensor) => ({ level: worst(problems.get(sensor) ?? []) });
+  return sensors.sort((a, b) => alarm(b) - alarm(a) || byGravity(state(a), state(b)));
+}
+
+/** The state of a sensor's data in a word or two. Offline and stale come before the flag of an old window. */
 export function stateInWord(fleet: Fleet, sensor: Sensor, level: Level, nowMs: number): string {
   const { newest } = sensor;
-  if (!newest) return "Waiting";
   if (agentOf(fleet, sensor)?.status === "offline") return "Offline";
-  if (staleSinceMs(fleet, sensor, nowMs) !== null) return "Stale";
-  return newest.quality === 1 && level !== "fine" ? "Needs attention" : QUALITY[newest.quality];
+  if (!newest) return "Starting";
+  if (newest.value === null || staleSinceMs(fleet, sensor, nowMs) !== null) return "No data";
+  if (level === "wait") return "Warming up";
+  return level === "fine" ? "Data OK" : "Uncertain";
 }
 
 /** "likely between 0.71 and 0.95 ppm (90 %)": in words, because screen readers read dashes badly. */
@@ -44,6 +58,7 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
   const value = h("span", { class: "value" });
   const unit = h("span", { class: "unit" });
   const interval = h("span", { class: "interval" });
+  const air = h("p", { class: "air" });
   const day = h("div", { class: "spark-place" });
   const why = h("p", { class: "why" });
   const root = h(
@@ -51,6 +66,7 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
     { class: "card", "data-sensor": sensor.id },
     h("h3", {}, h("a", { href: sensorLink(sensor.id) }, sensor.id), state),
     h("p", { class: "figure" }, value, unit, interval),
+    air,
     day,
     why,
   );
@@ -63,17 +79,16 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
       const word = stateInWord(fleet, sensor, level, nowMs);
       sayState(root, state, level, word, link);
       say(value, concentration(newest?.value ?? null));
-      say(unit, newest?.value == null ? "" : newest.unit);
+      say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);
+      sayAir(air, verdict.air.get(sensor) ?? null, word, link);
       say(interval, newest?.value == null ? "" : intervalInWords(newest));
       refill(day, sensor.windows, () => [sparkline(sensor.windows)]);
-      why.classList.toggle("alert", problems.length > 0);
+      why.classList.toggle("alert", level === "look" || level === "bad");
       say(
         why,
-        problems.length > 0
-          ? `${problems.map((p) => p.text).join(". ")}.`
-          : newest
-            ? ageInWords(newest, nowMs)
-            : "No complete window yet",
+        problems.length === 0 && newest
+          ? ageInWords(newest, nowMs)
+          : `${problems.map((p) => p.text).join(". ")}.`,
       );
     },
   };

@@ -8,6 +8,7 @@ import { span, when } from "../words";
 export const LINK_WORDS: Record<Link["state"], string> = {
   connecting: "Connecting",
   live: "Live",
+  unreached: "No connection",
   lost: "Disconnected",
   refused: "Refused",
   unusable: "No address",
@@ -40,6 +41,8 @@ export function connection(
 }
 
 function noticeInWords(address: string, link: Link, nowMs: number): string {
+  if (link.state === "unreached")
+    return `${address} cannot be reached. Check the address, and that the broker has a WebSockets listener on this port. Trying again every few seconds.`;
   if (link.state === "lost")
     return `Disconnected from ${address} since ${when(link.sinceMs, nowMs)}. The page shows the last values it received. Trying again every few seconds.`;
   if (link.state === "refused") return `${address} refused access: ${link.why}. Open the connection settings to sign in.`;

@@ -1,60 +1,87 @@
-/** The day of a sensor as a chart, as a sentence and as a table. */
+/** The past of a sensor, a day or a week, as a chart, as a sentence and as a table. */
 
+import { limitInWords, type Air } from "../air";
 import { DayChart, type Reading } from "../charts/day";
+import type { Line } from "../charts/lines";
 import { h, say } from "../dom";
-import type { Sensor } from "../fleet";
+import { periodInWords } from "../limits";
+import { DAY_MS, WEEK_MS, type Sensor } from "../fleet";
 import type { Estimate } from "../wire";
-import { clockTime, concentration, ends, plural, QUALITY, reasonsInWords, when } from "../words";
+import { clockTime, concentration, dayAndMonth, plural, zoneInWords } from "../words";
 import { intervalInWords } from "./card";
-import type { Section } from "./view";
+import { saveCsv, savePicture } from "./download";
+import { qualityInWords, windowsTable } from "./rows";
+import { spanButtons, spanInWords } from "./span";
+import type { Moment, Section } from "./view";
 
-export function daySection(sensor: Sensor): Section {
+export function daySection(sensor: Sensor, askWeek: (sensor: Sensor) => void): Section {
+  let spanMs = DAY_MS;
+  const shown = () => (spanMs === DAY_MS ? sensor.windows : weekOf(sensor));
   const place = h("div", { class: "chart day", tabindex: "0", role: "slider", "aria-valuemin": "1" });
   const readout = h("p", { class: "readout" });
   const summary = h("p", { class: "newest" });
   const measured = h("small");
-  const column = h("th", { scope: "col" });
-  const body = h("tbody");
-  const table = h(
-    "details",
-    {},
-    h("summary", {}, "The windows as a table"),
-    h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Windows of the last day" },
-      h("table", {}, header(column), body),
-    ),
-  );
+  const table = windowsTable();
+  const rows = h("button", { type: "button", onclick: () => saveCsv(sensor, shown()) }, "Download as CSV");
+  const caption = () => `${spanInWords(spanMs)}, ${measuredInWords(sensor)}`;
+  const picture = h("button", { type: "button", onclick: () => savePicture(sensor, place, caption()) }, "Download the chart");
+  let drawn: Estimate[] = [];
+  let drawnKey = "";
+  let newest: Estimate[] | null = null;
+  let latest: Moment | null = null;
+  const spans = spanButtons((chosenMs) => {
+    spanMs = chosenMs;
+    if (latest) update(latest);
+  });
   const chart = new DayChart(place, (reading) => {
-    say(readout, reading ? slotInWords(reading.slot) : HINT);
-    describe(place, reading, sensor.windows.length);
+    say(readout, reading ? slotInWords(reading.slot, spanMs) : HINT);
+    describe(place, reading, drawn.length, spanMs);
   });
   say(readout, HINT);
-  describe(place, null, sensor.windows.length);
-  let drawn: Estimate[] = [];
+  describe(place, null, sensor.windows.length, spanMs);
+  const title = h("span");
+  const update = (moment: Moment) => {
+    latest = moment;
+    if (spanMs !== DAY_MS) askWeek(sensor);
+    const lines = linesOf(moment.verdict.air.get(sensor) ?? null);
+    const key = JSON.stringify([spanMs, sensor.kept.length, lines]);
+    if (newest === sensor.windows && key === drawnKey) return;
+    [newest, drawnKey, drawn] = [sensor.windows, key, shown()];
+    chart.update(drawn, lines, spanMs);
+    const words = dayInWords(drawn);
+    say(title, `${spanInWords(spanMs, true)} `);
+    say(measured, measuredInWords(sensor));
+    say(summary, words);
+    place.setAttribute("aria-label", `Chart of the ${spanInWords(spanMs)}. ${words}`);
+    place.dataset.points = String(chart.points);
+    table.update(drawn, measuredInWords(sensor), moment.nowMs);
+  };
   return {
     root: h(
       "section",
-      { class: "day-section", "aria-label": "Last day" },
-      h("h2", {}, "Last day ", measured),
+      { class: "day-section", "aria-label": "Past" },
+      h("h2", {}, title, measured, h("small", {}, ` · times in ${zoneInWords()}`)),
       summary,
       place,
       readout,
-      table,
+      h("p", { class: "downloads" }, ...spans, picture, rows),
+      table.root,
     ),
-    update({ nowMs }) {
-      if (drawn === sensor.windows) return;
-      drawn = sensor.windows;
-      chart.update(sensor.windows);
-      say(measured, measuredInWords(sensor));
-      say(column, measuredInWords(sensor) || "Value");
-      const words = dayInWords(sensor.windows);
-      say(summary, words);
-      place.setAttribute("aria-label", `Chart of the last day. ${words}`);
-      place.dataset.points = String(chart.points);
-      body.replaceChildren(...drawn.toReversed().map((window) => row(window, nowMs)));
-    },
+    update,
   };
+}
+
+/** The windows of the last seven days. `kept` is changed in place, so each call makes a new list. */
+function weekOf({ kept, newest }: Sensor): Estimate[] {
+  return kept.filter((window) => window.endMs > newest!.endMs - WEEK_MS);
+}
+
+/** The limits as lines in the unit of the chart. */
+function linesOf(air: Air | null): Line[] {
+  return (air?.averages ?? []).map(({ limit, amount }) => ({
+    at: amount,
+    label: `${limit.by} ${periodInWords(limit.hours)}: ${limitInWords(amount)} ${air!.unit}`,
+  }));
 }
 
 const HINT = "Touch the chart, or focus it and press ← or →, to read a window.";
@@ -65,39 +92,16 @@ function measuredInWords({ windows }: Sensor): string {
   return [named?.gas, named?.unit].filter(Boolean).join(", ");
 }
 
-function header(value: HTMLElement): HTMLElement {
-  const head = (words: string) => h("th", { scope: "col" }, words);
-  return h("thead", {}, h("tr", {}, head("Window"), value, head("Interval"), head("Quality")));
-}
-
-function row(window: Estimate, nowMs: number): HTMLElement {
-  const cells = [concentration(window.value), endsInWords(window), qualityInWords(window)];
-  return h(
-    "tr",
-    { "data-quality": String(window.quality) },
-    h("th", { scope: "row" }, when(window.startMs, nowMs)),
-    ...cells.map((cell) => h("td", {}, cell)),
-  );
-}
-
-function endsInWords({ value, low, high }: Estimate): string {
-  return low === null || high === null ? "–" : ends(value, low, high).join(" to ");
-}
-
-function qualityInWords(window: Estimate): string {
-  const reasons = reasonsInWords(window.reasons).join(". ");
-  return reasons ? `${QUALITY[window.quality]}: ${reasons}` : QUALITY[window.quality];
-}
-
 /** For a screen reader the chart is a slider over the windows, which reads each value. */
-function describe(place: HTMLElement, reading: Reading | null, windows: number): void {
+function describe(place: HTMLElement, reading: Reading | null, windows: number, spanMs: number): void {
   place.setAttribute("aria-valuemax", String(Math.max(1, reading?.of ?? windows)));
   place.setAttribute("aria-valuenow", String(reading ? reading.index + 1 : Math.max(1, windows)));
-  place.setAttribute("aria-valuetext", reading ? slotInWords(reading.slot) : "use the arrow keys to read the windows");
+  place.setAttribute("aria-valuetext", reading ? slotInWords(reading.slot, spanMs) : "use the arrow keys to read the windows");
 }
 
-function slotInWords(window: Reading["slot"]): string {
-  const time = `${clockTime(window.startMs)} to ${clockTime(window.endMs)}`;
+function slotInWords(window: Reading["slot"], spanMs: number): string {
+  const day = spanMs === DAY_MS ? "" : `${dayAndMonth(window.startMs)}, `;
+  const time = `${day}${clockTime(window.startMs)} to ${clockTime(window.endMs)}`;
   if (!("sensor" in window)) return `No window from ${time}.`;
   const value =
     window.value === null ? "no value" : `${concentration(window.value)} ${window.unit}, ${intervalInWords(window)}`;
@@ -107,7 +111,7 @@ function slotInWords(window: Reading["slot"]): string {
 /** The day in one sentence, for readers who do not see the chart. */
 export function dayInWords(windows: Estimate[]): string {
   const values = windows.flatMap((window) => window.value ?? []);
-  if (values.length === 0) return "No window of this day has a value.";
+  if (values.length === 0) return "No window has a value.";
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const flagged = windows.filter((window) => window.value !== null && window.quality !== 1).length;
   const empty = windows.length - values.length;

@@ -2,9 +2,11 @@
 
 import type { Link } from "../broker";
 import { refill, svg } from "../dom";
-import type { Level } from "../verdict";
+import type { Level } from "../level";
 
 const SHAPES: Record<Level, string> = {
+  off: "M2.5 2.5h11v11h-11zm2.5 2.5v6h6v-6z",
+  wait: "M8 2a6 6 0 1 1 0 12a6 6 0 1 1 0-12zm0 2.5a3.5 3.5 0 1 0 0 7a3.5 3.5 0 1 0 0-7z",
   fine: "M8 2a6 6 0 1 1 0 12a6 6 0 1 1 0-12z",
   look: "M8 2l6.5 12h-13z",
   bad: "M2.5 2.5h11v11h-11z",
@@ -14,7 +16,7 @@ export function mark(level: Level): SVGElement {
   return svg(
     "svg",
     { class: `mark ${level}`, viewBox: "0 0 16 16", "aria-hidden": "true" },
-    svg("path", { d: SHAPES[level] }),
+    svg("path", { d: SHAPES[level], "fill-rule": "evenodd" }),
   );
 }
 

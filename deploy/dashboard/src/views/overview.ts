@@ -1,11 +1,13 @@
 /** The first page: the verdict, then every sensor, then the vans. */
 
+import { AIR_WORDS } from "../air";
 import type { Link } from "../broker";
 import { h, refill, say, show } from "../dom";
 import { sorted, type Fleet } from "../fleet";
 import { sensorLink } from "../routes";
 import { lastUpdateMs, type Verdict } from "../verdict";
 import { ago, plural, when } from "../words";
+import { meter } from "./air";
 import { cardList } from "./card";
 import { mark } from "./mark";
 import { vanList } from "./van";
@@ -15,6 +17,7 @@ import type { View } from "./view";
 const UNCONNECTED: Record<Link["state"], string | null> = {
   live: null,
   connecting: "Connecting…",
+  unreached: "The broker cannot be reached.",
   lost: "Disconnected.",
   refused: "The broker refused access.",
   unusable: "The broker’s address cannot be used.",
@@ -47,7 +50,7 @@ export function overview(fleet: Fleet): View {
     title: "RESPIRE",
     update(moment) {
       const { nowMs, link, verdict } = moment;
-      say(heading, UNCONNECTED[link.state] ?? verdict.headline);
+      sayHeadline(heading, UNCONNECTED[link.state] === null ? verdict.headline : [UNCONNECTED[link.state]!]);
       say(unshown, unshownInWords(fleet));
       say(newest, newestInWords(fleet, nowMs));
       refill(troubles, JSON.stringify(verdict.troubles), () => verdict.troubles.map(trouble));
@@ -59,6 +62,11 @@ export function overview(fleet: Fleet): View {
   };
 }
 
+/** The first sentence is the largest. */
+function sayHeadline(heading: HTMLElement, [first = "", ...others]: string[]): void {
+  refill(heading, [first, ...others].join("\n"), () => [first, ...others.map((words) => h("span", {}, ` ${words}`))]);
+}
+
 function unshownInWords({ unshownSensors, unshownAgents }: Fleet): string {
   const kinds: [number, string][] = [
     [unshownSensors.size, "more sensor"],
@@ -68,9 +76,9 @@ function unshownInWords({ unshownSensors, unshownAgents }: Fleet): string {
   return counted.map(([n, kind]) => `${plural(n, kind)} ${n === 1 ? "is" : "are"} not shown.`).join(" ");
 }
 
-function trouble({ who, sensor, level, text }: Verdict["troubles"][number]): HTMLElement {
+function trouble({ who, sensor, level, air, text }: Verdict["troubles"][number]): HTMLElement {
   const name = sensor === null ? h("strong", {}, who) : h("a", { href: sensorLink(sensor) }, who);
-  return h("li", {}, mark(level), name, h("span", {}, `${text}.`));
+  return h("li", {}, air === null ? mark(level) : meter(air), name, h("span", {}, `${air === null ? "" : `${AIR_WORDS[air]}. `}${text}.`));
 }
 
 function newestInWords(fleet: Fleet, nowMs: number): string {

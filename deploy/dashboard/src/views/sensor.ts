@@ -2,8 +2,9 @@
 
 import { h, refill, say, show } from "../dom";
 import type { Fleet, Sensor } from "../fleet";
-import { worst } from "../verdict";
+import { worst } from "../level";
 import { ago, clockTime, concentration, when } from "../words";
+import { limitsSection, sayAir } from "./air";
 import { intervalInWords, stateInWord } from "./card";
 import { daySection } from "./day";
 import { inputsSection } from "./inputs";
@@ -12,7 +13,7 @@ import { modelSection } from "./model";
 import { weightsSection } from "./weights";
 import type { Section, View } from "./view";
 
-export function sensorView(fleet: Fleet, id: string): View {
+export function sensorView(fleet: Fleet, id: string, askWeek: (sensor: Sensor) => void): View {
   const heading = h("h1", { tabindex: "-1" }, id);
   const absent = h("p", { class: "newest" }, "No data from this sensor yet.");
   const body = h("div", { class: "sections" });
@@ -33,7 +34,7 @@ export function sensorView(fleet: Fleet, id: string): View {
       const sensor = fleet.sensors.get(id) ?? null;
       show(absent, !sensor);
       refill(body, sensor, () => {
-        sections = sensor ? sectionsFor(fleet, sensor) : [];
+        sections = sensor ? sectionsFor(fleet, sensor, askWeek) : [];
         return sections.map((section) => section.root);
       });
       for (const section of sections) section.update(moment);
@@ -41,10 +42,11 @@ export function sensorView(fleet: Fleet, id: string): View {
   };
 }
 
-function sectionsFor(fleet: Fleet, sensor: Sensor): Section[] {
+function sectionsFor(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Sensor) => void): Section[] {
   return [
     figure(fleet, sensor),
-    daySection(sensor),
+    daySection(sensor, askWeek),
+    limitsSection(sensor),
     inputsSection(sensor),
     weightsSection(sensor),
     modelSection(sensor),
@@ -56,12 +58,13 @@ function figure(fleet: Fleet, sensor: Sensor): Section {
   const value = h("span", { class: "value" });
   const unit = h("span", { class: "unit" });
   const interval = h("p", { class: "interval" });
+  const air = h("p", { class: "air" });
   const age = h("p", { class: "newest" });
   const why = h("ul", { class: "troubles" });
   const root = h(
     "section",
     { class: "now", "aria-label": "Newest value" },
-    h("div", { "aria-live": "polite" }, h("p", { class: "figure" }, value, unit), interval, state, why),
+    h("div", { "aria-live": "polite" }, h("p", { class: "figure" }, value, unit), interval, air, state, why),
     age,
   );
   return {
@@ -75,6 +78,7 @@ function figure(fleet: Fleet, sensor: Sensor): Section {
       sayState(root, state, level, word, link);
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);
+      sayAir(air, verdict.air.get(sensor) ?? null, word, link);
       say(interval, newest?.value == null ? "No value in the newest window" : intervalInWords(newest));
       refill(why, JSON.stringify(texts), () => texts.map((text) => h("li", {}, `${text}.`)));
       show(why, texts.length > 0);

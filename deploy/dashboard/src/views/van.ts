@@ -2,7 +2,9 @@
 
 import { h, refill } from "../dom";
 import { sorted, type Agent, type Fleet } from "../fleet";
-import { unreportedSinceMs, worst, type Level } from "../verdict";
+import { worst, type Level } from "../level";
+import { offInWords } from "../off";
+import { unreportedSinceMs } from "../verdict";
 import type { Health } from "../wire";
 import { ago, bytes, channelName, listed, plural, span } from "../words";
 import { sayState } from "./mark";
@@ -25,7 +27,7 @@ function van(fleet: Fleet, agent: Agent): Section {
     update({ nowMs, link, verdict }) {
       const level = worst(verdict.problems.get(agent) ?? []);
       const unreported = unreportedSinceMs(fleet, agent, nowMs) !== null;
-      const word = unreported ? "No report" : stateInWord(agent, level);
+      const word = unreported ? "No report" : stateInWord(fleet, agent, level, nowMs);
       sayState(root, state, level, word, link);
       const rows = agent.health
         ? factsOf(agent.health, link.state === "live" && agent.status === "online" && !unreported, nowMs)
@@ -35,9 +37,10 @@ function van(fleet: Fleet, agent: Agent): Section {
   };
 }
 
-function stateInWord({ status }: Agent, level: Level): string {
+function stateInWord(fleet: Fleet, agent: Agent, level: Level, nowMs: number): string {
+  const { status } = agent;
   if (status === null) return "Unknown";
-  if (status === "offline") return "Offline";
+  if (status === "offline") return `O${offInWords(fleet, agent, nowMs).slice(1)}`;
   return level === "fine" ? "Online" : "Online, needs attention";
 }
 

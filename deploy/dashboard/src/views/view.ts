@@ -21,7 +21,7 @@ export interface View extends Section {
 }
 
 /** One section per item. An item keeps its section as long as it is listed. */
-export function sectionsOf<T extends object>(root: HTMLElement, items: () => T[], make: (item: T) => Section): Section {
+export function sectionsOf<T extends object>(root: HTMLElement, items: (moment: Moment) => T[], make: (item: T) => Section): Section {
   const made = new WeakMap<T, Section>();
   const sectionOf = (item: T): Section => {
     const section = made.get(item) ?? make(item);
@@ -31,7 +31,7 @@ export function sectionsOf<T extends object>(root: HTMLElement, items: () => T[]
   return {
     root,
     update(moment) {
-      const sections = items().map(sectionOf);
+      const sections = items(moment).map(sectionOf);
       const { children } = root;
       const same = children.length === sections.length && sections.every((each, i) => children[i] === each.root);
       if (!same) root.replaceChildren(...sections.map((section) => section.root));

@@ -1,0 +1,42 @@
+/** Windows as a table, newest first. */
+
+import { h, say } from "../dom";
+import type { Estimate } from "../wire";
+import { concentration, ends, QUALITY, reasonsInWords, when } from "../words";
+
+export function windowsTable(): { root: HTMLElement; update(windows: Estimate[], measured: string, nowMs: number): void } {
+  const column = h("th", { scope: "col" });
+  const body = h("tbody");
+  const scroll = { class: "scroll", tabindex: "0", role: "region", "aria-label": "Windows" };
+  return {
+    root: h("details", {}, h("summary", {}, "The windows as a table"), h("div", scroll, h("table", {}, header(column), body))),
+    update(windows, measured, nowMs) {
+      say(column, measured || "Value");
+      body.replaceChildren(...windows.toReversed().map((window) => row(window, nowMs)));
+    },
+  };
+}
+
+function header(value: HTMLElement): HTMLElement {
+  const head = (words: string) => h("th", { scope: "col" }, words);
+  return h("thead", {}, h("tr", {}, head("Window"), value, head("Interval"), head("Quality")));
+}
+
+function row(window: Estimate, nowMs: number): HTMLElement {
+  const cells = [concentration(window.value), endsInWords(window), qualityInWords(window)];
+  return h(
+    "tr",
+    { "data-quality": String(window.quality) },
+    h("th", { scope: "row" }, when(window.startMs, nowMs)),
+    ...cells.map((cell) => h("td", {}, cell)),
+  );
+}
+
+function endsInWords({ value, low, high }: Estimate): string {
+  return low === null || high === null ? "–" : ends(value, low, high).join(" to ");
+}
+
+export function qualityInWords(window: Estimate): string {
+  const reasons = reasonsInWords(window.reasons).join(". ");
+  return reasons ? `${QUALITY[window.quality]}: ${reasons}` : QUALITY[window.quality];
+}
