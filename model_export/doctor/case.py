@@ -8,7 +8,7 @@ from model_export.doctor.finding import Finding, Severity
 from model_export.doctor.lag import Scan
 from model_export.doctor.smooth import Smooth
 from model_export.recordings.dataset import Dataset
-from model_export.recordings.tables import Recording
+from model_export.recordings.recording import Recording
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.lag import Scan, explained
 from model_export.doctor.resample import interval, least
-from model_export.recordings.tables import REFERENCE, Recording, Series
+from model_export.recordings.recording import REFERENCE, Recording, Series
 
 LEVEL = 0.99
 TOLERANCE = 3  # minutes, a fifth of a window; sensors respond within one minute

@@ -11,7 +11,8 @@ from model_export.doctor.minutes import on_minutes
 from model_export.doctor.smooth import Smooth, smooth
 from model_export.recordings.catalogue import identity
 from model_export.recordings.dataset import Dataset, Stamp, require_trainable, windows
-from model_export.recordings.tables import Layout, Recording, read
+from model_export.recordings.recording import Recording
+from model_export.recordings.tables import Layout, read
 
 
 def open_case(

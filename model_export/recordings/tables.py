@@ -15,9 +15,9 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import LIMIT, SENSOR, TIMESTAMP
 from edge_agent.core.windows import MINUTE_MS
+from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.table_files import UNREADABLE, parse_stamps, table, zone
 
-TEMPERATURE, REFERENCE = "temperature", "reference"
 _NOT_CHANNELS = (TIMESTAMP, SENSOR, TEMPERATURE, REFERENCE)
 
 
@@ -27,26 +27,6 @@ class Layout:
 
     columns: Mapping[str, str] = field(default_factory=dict)
     timezone: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One column over time: finite values at sorted times, each time once."""
-
-    at_ms: NDArray[np.int64]
-    values: Array
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """All values of one sensor in its files; each column has times of its own."""
-
-    name: str
-    sensor: str
-    channels: tuple[str, ...]
-    series: Mapping[str, Series]
-    dropped: Mapping[str, int]  # reason -> values (or rows) left out
-    notes: tuple[str, ...]  # for the user
 
 
 @dataclass(slots=True)

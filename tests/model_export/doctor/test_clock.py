@@ -8,7 +8,7 @@ from model_export.doctor.diagnose import findings_of
 from model_export.doctor.lag import Scan, scan
 from model_export.doctor.minutes import on_minutes
 from model_export.doctor.prepare import case_of
-from model_export.recordings.tables import Recording
+from model_export.recordings.recording import Recording
 from tests.support.colocations import colocation
 from tests.support.faults import late, late_from, running, swapped
 

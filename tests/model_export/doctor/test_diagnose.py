@@ -11,7 +11,7 @@ from model_export.cli.main import diagnose as diagnose_command
 from model_export.cli.main import main
 from model_export.doctor.diagnose import diagnose
 from model_export.recordings.catalogue import identity
-from model_export.recordings.tables import REFERENCE, Recording
+from model_export.recordings.recording import REFERENCE, Recording
 from tests.support.colocations import FIRST_MS, colocation
 from tests.support.faults import late, swapped
 

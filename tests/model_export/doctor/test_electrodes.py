@@ -7,7 +7,7 @@ import pytest
 from model_export.doctor import electrodes
 from model_export.doctor.finding import Finding
 from model_export.doctor.prepare import case_of
-from model_export.recordings.tables import Recording, Series
+from model_export.recordings.recording import Recording, Series
 from tests.support.colocations import colocation
 from tests.support.faults import late, swapped
 
