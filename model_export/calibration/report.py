@@ -47,12 +47,9 @@ def _verdict(summary: Mapping[str, Any]) -> list[Section]:
     if "verdict" not in summary:
         return []
     rows = [
-        (one["severity"], f"{one['summary'][:1].upper()}{one['summary'][1:]}.", one["advice"])
-        for one in summary["findings"]
+        (f"{one['severity'].capitalize()}: {one['summary']}.", one["advice"]) for one in summary["findings"]
     ]
-    return [
-        Section(summary["verdict"], tables=[[("severity", "finding", "what to do"), *rows]] if rows else [])
-    ]
+    return [Section(summary["verdict"], tables=[[("finding", "what to do"), *rows]] if rows else [])]
 
 
 def pictures(result: FitResult, curves: Curves) -> list[Picture]:
