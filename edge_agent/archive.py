@@ -44,9 +44,7 @@ class Archive:
     def estimates(self, sensor: str, from_ms: int, to_ms: int) -> list[bytes]:
         """The newest payload of every window of a sensor in [from, to), in order of time; b"" if damaged."""
         payload = f"iif({sound('estimate')}, payload, x'')"
-        query = (
-            f"SELECT start_ms, {payload} FROM estimate WHERE sensor = ? AND start_ms >= ? AND start_ms < ?"  # noqa: S608
-        )
+        there = "FROM estimate WHERE sensor = ? AND start_ms >= ? AND start_ms < ? ORDER BY id"
         with trouble(self.path):
             newest = dict(self._db.execute(f"SELECT start_ms, {payload} {there}", (sensor, from_ms, to_ms)))
         return [newest[start_ms] for start_ms in sorted(newest)]

@@ -35,6 +35,7 @@ def require_places(
     bundle: Path | None = None,
     page: Path | None = None,
     plot: Path | None = None,
+    table: Path | None = None,
     inputs: Iterable[Path] = (),
 ) -> None:
     """Refuse outputs that cannot be written, or that would overwrite an input or each other."""
@@ -43,6 +44,7 @@ def require_places(
         ("bundle", bundle, "5A2D.bundle"),
         ("report", page, "5A2D.html"),
         ("plot", plot, "5A2D.png"),
+        ("corrected recording", table, "mended.csv"),
     ):
         if path is None:
             continue

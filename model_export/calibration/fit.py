@@ -92,8 +92,8 @@ def fit_files(
     progress: Progress | None = None,
 ) -> FitResult:
     """Fit the recordings of one sensor and write its bundle."""
-    _require_words(unit=unit, gas=recipe.gas)
-    dataset = load(paths, require_sensor(sensor), unit, source.layout, reference=source.reference)
+    require_options(sensor, unit, recipe.gas)
+    dataset = load(paths, sensor, unit, source.layout, reference=source.reference)
     require_trainable(dataset)
     others = files_of_other_sensors(paths, sensor, "--sensor is")
     dataset = replace(dataset, notes=(*others, *dataset.notes, *remarks(dataset, recipe.gas)))
@@ -211,8 +211,10 @@ def require_sensor(sensor: str) -> str:
     return sensor
 
 
-def _require_words(**options: str) -> None:
-    for name, text in options.items():
+def require_options(sensor: str, unit: str, gas: str) -> None:
+    """Refuse a sensor's id that cannot be part of a topic, and an empty unit or gas."""
+    require_sensor(sensor)
+    for name, text in {"unit": unit, "gas": gas}.items():
         if not text.strip():
             raise BadRecording(f"--{name}: expected a word such as {EXAMPLES[name]}, got {text!r}")
 

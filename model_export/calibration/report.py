@@ -13,6 +13,8 @@ from model_export.figures.webpage import Picture, Section
 from model_export.files import write_atomically
 from model_export.regression.metrics import r2
 
+JUDGED = ("verdict", "findings")  # stand at the top of the page
+
 
 def write(result: FitResult, summary: Mapping[str, Any], path: Path) -> None:
     """Write the page of a fit; the bundle is written already, and a failure says so."""
@@ -28,14 +30,26 @@ def page(result: FitResult, curves: Curves, summary: Mapping[str, Any]) -> str:
     """The page as HTML, with every plot inside it."""
     model = result.exported.model
     notes = [[note] for note in result.dataset.notes]
+    figures = {name: value for name, value in summary.items() if name not in JUDGED}
     sections = [
+        *_verdict(summary),
         Section("", pictures=pictures(result, curves)),
-        Section("All figures", tables=[[("figure", "value"), *_flat(summary)]]),
+        Section("All figures", tables=[[("figure", "value"), *_flat(figures)]]),
         *([Section("Notes", tables=[[["about the recording"], *notes]])] if notes else []),
     ]
     return webpage.page(
         f"Calibration of {model.sensor} ({model.gas}, {model.unit})", _headline(summary), sections
     )
+
+
+def _verdict(summary: Mapping[str, Any]) -> list[Section]:
+    """The verdict in one sentence and its findings, the gravest first; nothing where no one looked."""
+    if "verdict" not in summary:
+        return []
+    rows = [
+        (f"{one['severity'].capitalize()}: {one['summary']}.", one["advice"]) for one in summary["findings"]
+    ]
+    return [Section(summary["verdict"], tables=[[("finding", "what to do"), *rows]] if rows else [])]
 
 
 def pictures(result: FitResult, curves: Curves) -> list[Picture]:

@@ -1,32 +1,69 @@
-"""The commands but `fit`: files in, a result to print out."""
+"""The commands: files in, a result to print out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from edge_agent.core.card import inspection
-from edge_agent.core.errors import BadBundle, BadRecording
+from edge_agent.core.errors import BadBundle
 from edge_agent.core.model import Model
 from model_export.calibration import export, plots, size_curve
 from model_export.calibration import transfer as transfers
 from model_export.calibration.adapt import adapt as adapted
-from model_export.calibration.fit import Progress, Source, require_sensor
+from model_export.calibration.fit import (
+    Progress,
+    Recipe,
+    Source,
+    fit_files,
+    require_options,
+    require_sensor,
+    summary,
+)
 from model_export.calibration.fit import evaluate as evaluated
+from model_export.cli import summaries
 from model_export.cli.console import CommandResult
-from model_export.doctor import diagnose as doctors
-from model_export.doctor import picture, words
+from model_export.cli.examination import examined, examined_alone, judged, warnings
+from model_export.doctor import agreement, words
 from model_export.figures.axes import png
 from model_export.files import require_places, write_atomically
-from model_export.recordings.catalogue import files_of_other_sensors
+from model_export.recordings.catalogue import files_of_other_sensors, identity
 from model_export.recordings.dataset import Dataset, Stamp, load, require_trainable, require_windows, split
 from model_export.recordings.tables import Layout
 from model_export.recordings.units import remarks_beside
 from model_export.regression import respire
 from model_export.regression.metrics import Score, r2
 
+SHIFTED = 0.5  # share of the squared error that is bias
 ITS_SENSOR, NAMED = "the bundle is for", "--sensor is"
-SHORT = 0.15  # how far coverage may fall below its level without a message
+
+
+def fit(
+    data: Sequence[Path],
+    sensor: str,
+    unit: str,
+    out: Path,
+    *,
+    source: Source,
+    recipe: Recipe,
+    report: Path | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> CommandResult:
+    """A sensor's bundle and its report, with the doctor's verdict on the recording and on the fit."""
+    require_places(bundle=out, page=report, inputs=data)
+    require_options(sensor, unit, recipe.gas)
+    found = examined(data, sensor, source, strict=strict)
+    result = fit_files(data, sensor, unit, out, source=source, recipe=recipe, progress=progress)
+    score = evaluated(result.exported.model, result.test)
+    found += agreement.check(sensor, identity(data[0])[1], score, recipe.level)
+    figures = {**summary(result), "trials": recipe.trials}
+    if report:
+        from model_export.calibration.report import write  # noqa: PLC0415 - matplotlib takes a second
+
+        write(result, figures | judged(found), report)
+    sentence = summaries.fitted(figures, source.test_share, report, words.verdict(found))
+    return CommandResult(figures | judged(found), (*result.dataset.notes, *warnings(found)), sentence)
 
 
 def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> CommandResult:
@@ -43,24 +80,30 @@ def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> CommandRe
     level = None if model.interval is None else model.interval.level
     others = files_of_other_sensors(data, model.sensor, ITS_SENSOR)
     messages = [*others, *_messages(model, dataset)]
-    if level is not None and figures["coverage"] < level - SHORT:
-        advice = "" if others else ", or try model-export adapt"
+    if level is not None and figures["coverage"] < level - agreement.SHORT:
+        advice = "" if others else _adapt_advice(figures, model.unit)
         messages.append(
             f"only {figures['coverage']:.0%} of the values fall in the {level:.0%} interval; "
             f"do not use the bundle here{advice}"
         )
-    return CommandResult(figures | {"level": level}, tuple(messages))
+    figures |= {"level": level}
+    return CommandResult(figures, tuple(messages), summaries.evaluated(figures))
 
 
-def adapt(bundle: Path, data: Sequence[Path], out: Path, *, source: Source) -> CommandResult:
+def adapt(
+    bundle: Path, data: Sequence[Path], out: Path, *, source: Source, strict: bool = False
+) -> CommandResult:
     """A gain and an offset for another site or season, evaluated on the last windows."""
     require_places(bundle=out, inputs=data)
     model = export.read(bundle)
+    found = examined(data, model.sensor, source, strict=strict)
     dataset = _beside(model, data, source)
     part, test = split(dataset, source.test_share)
     moved = adapted(model, part)
     written = export.write(_noted(moved, adapted_on=dataset.name), out, dataset)
     before, after = evaluated(model, test), evaluated(written.model, test)
+    level = written.model.interval.level if written.model.interval else None
+    found += agreement.check(model.sensor, identity(data[0])[1], after, level)
     figures = {
         "sensor": model.sensor,
         "unit": model.unit,
@@ -72,7 +115,9 @@ def adapt(bundle: Path, data: Sequence[Path], out: Path, *, source: Source) -> C
         "after": _agreement(after),
     }
     others = files_of_other_sensors(data, model.sensor, ITS_SENSOR)
-    return CommandResult(figures | _written(written), (*others, *_messages(model, dataset)))
+    messages = (*others, *_messages(model, dataset), *warnings(found))
+    sentence = summaries.adapted(figures, written, words.verdict(found))
+    return CommandResult(figures | _written(written) | judged(found), messages, sentence)
 
 
 def transfer(
@@ -83,12 +128,17 @@ def transfer(
     out: Path,
     *,
     source: Source,
+    strict: bool = False,
 ) -> CommandResult:
     """One sensor's bundle for another that was beside it; no reference is read."""
     require_places(bundle=out, inputs=(*source_data, *target_data))
     model = export.read(bundle)
+    found = [
+        *examined_alone(source_data, model.sensor, source, strict=strict),
+        *examined_alone(target_data, require_sensor(sensor), source, strict=strict),
+    ]
     there = _read(model, source_data, model.sensor, source.layout, None)
-    here = _read(model, target_data, require_sensor(sensor), source.layout, None)
+    here = _read(model, target_data, sensor, source.layout, None)
     moved, fitted = transfers.transfer(model, there, here)
     written = export.write(_noted(moved, transferred_from=model.sensor), out, here)
     figures = {
@@ -103,7 +153,9 @@ def transfer(
         *files_of_other_sensors(source_data, model.sensor, ITS_SENSOR),
         *files_of_other_sensors(target_data, sensor, NAMED),
     )
-    return CommandResult(figures | _written(written), (*others, *there.notes, *here.notes))
+    messages = (*others, *there.notes, *here.notes, *warnings(found))
+    sentence = summaries.transferred(figures, written, words.verdict(found))
+    return CommandResult(figures | _written(written) | judged(found), messages, sentence)
 
 
 def compress(
@@ -151,25 +203,6 @@ def inspect(bundle: Path, plot: Path | None = None) -> CommandResult:
     return CommandResult(inspection(model, bundle.stat().st_size))
 
 
-def diagnose(
-    data: Sequence[Path],
-    sensor: str | None,
-    *,
-    source: Source,
-    plot: Path | None = None,
-    progress: Progress | None = None,
-) -> CommandResult:
-    """The faults of recordings; a file that cannot be read is reported, and is fatal only if all are."""
-    require_places(plot=plot, inputs=data)
-    owner = None if sensor is None else require_sensor(sensor)
-    found = doctors.diagnose(data, owner, source.layout, source.reference, progress)
-    if not found.cases:
-        raise BadRecording(next(iter(found.skipped.values())))
-    if plot:
-        write_atomically(plot, png(picture.picture(found)))
-    return CommandResult(words.data(found), words.lines(found))
-
-
 def _beside(model: Model, data: Sequence[Path], source: Source) -> Dataset:
     """The recording of the model's sensor, with the model's channels and unit."""
     return _read(model, data, model.sensor, source.layout, source.reference)
@@ -185,6 +218,15 @@ def _read(
 
 def _messages(model: Model, dataset: Dataset) -> tuple[str, ...]:
     return (*dataset.notes, *remarks_beside(model, dataset))
+
+
+def _adapt_advice(figures: Mapping[str, Any], unit: str) -> str:
+    """What `adapt` would correct: mostly it is a zero that has shifted with the season or the analyser."""
+    if figures["bias"] ** 2 < SHIFTED * figures["rmse"] ** 2:
+        return ", or try model-export adapt"
+    return (
+        f": most of the error is a shift of {figures['bias']:+.2g} {unit}, which model-export adapt corrects"
+    )
 
 
 def _noted(model: Model, **facts: str) -> Model:

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -14,16 +15,24 @@ LINES = 10  # of progress, where stderr is not a terminal
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """The output of a command: data for stdout, messages for stderr."""
+    """The output of a command: data or a sentence for stdout, messages for stderr."""
 
     data: Mapping[str, Any]
     messages: tuple[str, ...] = ()
+    sentence: str = ""
+
+
+# Whether stdout gets a sentence instead of JSON: it is a terminal, and --json is not given.
+in_words: ContextVar[bool] = ContextVar("in_words", default=False)
 
 
 def print_result(result: CommandResult) -> None:
-    """Print messages to stderr, data to stdout."""
+    """Print messages to stderr; to stdout the sentence on a terminal, the data as JSON elsewhere."""
     for line in result.messages:
         say(line)
+    if result.sentence and in_words.get():
+        print(result.sentence)
+        return
     print(json.dumps(_plain(result.data), indent=2, ensure_ascii=False))
 
 

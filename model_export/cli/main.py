@@ -14,8 +14,10 @@ from typer.core import TyperCommand
 from edge_agent.core.errors import RespireError
 from model_export.cli import experiment as experiment_cli
 from model_export.cli import simulate as simulate_cli
-from model_export.cli.console import CommandResult, bar, print_result, say
+from model_export.cli.console import bar, in_words, print_result, say
 from model_export.cli.options import (
+    Above,
+    Below,
     Bundle,
     Columns,
     Data,
@@ -25,14 +27,19 @@ from model_export.cli.options import (
     Reference,
     Sensor,
     Share,
+    Shift,
     Size,
     Sizes,
     Stamp,
+    Strict,
+    Swap,
     Timezone,
+    mending,
 )
 
 if TYPE_CHECKING:
     from model_export.calibration.fit import Source
+    from model_export.recordings.mending import Mending
 
 DONE, FAILED = 0, 1
 
@@ -41,8 +48,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Make bundles for the edge agent from co-located recordings. Results are JSON on stdout. "
-    "Add --debug to any command to see the traceback of a failure.",
+    help="Make bundles for the edge agent from co-located recordings. Results are words on a terminal, and "
+    "JSON elsewhere or with --json. Add --debug to any command to see the traceback of a failure.",
 )
 app.command()(experiment_cli.experiment)
 app.command()(experiment_cli.breakdown)
@@ -61,8 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, and turn a failure into one line and an exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
+    in_words.set(sys.stdout.isatty() and "--json" not in given)
     try:
-        app([word for word in given if word != "--debug"], prog_name="model-export")
+        app([word for word in given if word not in ("--debug", "--json")], prog_name="model-export")
     except SystemExit as finished:
         return int(finished.code or DONE)
     except RespireError as error:
@@ -111,7 +119,12 @@ def fit(
     columns: Columns = "",
     timezone: Timezone = None,
     reference: Stamp = "auto",
+    shift: Shift = "0min",
+    swap: Swap = "",
+    below: Below = "",
+    above: Above = "",
     test_share: Share = 0.2,
+    strict: Strict = False,
 ) -> None:
     """Fit a sensor's calibration and write its bundle.
 
@@ -121,23 +134,27 @@ def fit(
         --out 5A2D.bundle --report 5A2D.html
     """
     started = perf_counter()
-    from model_export.calibration.fit import Recipe, fit_files, summary  # noqa: PLC0415 - pandas and optuna: --help need not wait
+    from model_export.calibration.fit import Recipe  # noqa: PLC0415 - pandas and optuna: --help need not wait
     from model_export.calibration.fit import paper as as_in_the_paper  # noqa: PLC0415 - as above
-    from model_export.files import require_places  # noqa: PLC0415 - as above
+    from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    require_places(bundle=out, page=report, inputs=data)
     recipe = Recipe(kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas)
     recipe = recipe if warming else replace(recipe, warming={})
     recipe = as_in_the_paper(recipe) if paper else recipe
-    source = _source(columns, timezone, reference, test_share)
+    source = _source(columns, timezone, reference, test_share, mending(shift, swap, below, above))
     with bar("tuning") as progress:
-        result = fit_files(data, sensor, unit, out, source=source, recipe=recipe, progress=progress)
-    figures = {**summary(result), "trials": trials}
-    if report:
-        from model_export.calibration.report import write  # noqa: PLC0415 - matplotlib takes a second
-
-        write(result, figures, report)
-    print_result(CommandResult({**figures, "seconds": perf_counter() - started}, result.dataset.notes))
+        done = commands.fit(
+            data,
+            sensor,
+            unit,
+            out,
+            source=source,
+            recipe=recipe,
+            report=report,
+            strict=strict,
+            progress=progress,
+        )
+    print_result(replace(done, data={**done.data, "seconds": perf_counter() - started}))
 
 
 @app.command(cls=Plain)
@@ -148,6 +165,10 @@ def evaluate(
     columns: Columns = "",
     timezone: Timezone = None,
     reference: Stamp = "auto",
+    shift: Shift = "0min",
+    swap: Swap = "",
+    below: Below = "",
+    above: Above = "",
 ) -> None:
     """Compare a bundle with a reference.
 
@@ -156,7 +177,13 @@ def evaluate(
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    print_result(commands.evaluate(bundle, data, source=_source(columns, timezone, reference)))
+    print_result(
+        commands.evaluate(
+            bundle,
+            data,
+            source=_source(columns, timezone, reference, mending=mending(shift, swap, below, above)),
+        )
+    )
 
 
 @app.command(cls=Plain)
@@ -168,7 +195,12 @@ def adapt(
     columns: Columns = "",
     timezone: Timezone = None,
     reference: Stamp = "auto",
+    shift: Shift = "0min",
+    swap: Swap = "",
+    below: Below = "",
+    above: Above = "",
     test_share: Share = 0.2,
+    strict: Strict = False,
 ) -> None:
     """Fit a gain and an offset to another site or season.
 
@@ -177,7 +209,15 @@ def adapt(
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    print_result(commands.adapt(bundle, data, out, source=_source(columns, timezone, reference, test_share)))
+    print_result(
+        commands.adapt(
+            bundle,
+            data,
+            out,
+            source=_source(columns, timezone, reference, test_share, mending(shift, swap, below, above)),
+            strict=strict,
+        )
+    )
 
 
 @app.command()
@@ -195,6 +235,9 @@ def transfer(
     out: Out,
     columns: Columns = "",
     timezone: Timezone = None,
+    below: Below = "",
+    above: Above = "",
+    strict: Strict = False,
 ) -> None:
     """Make a bundle serve another sensor.
 
@@ -205,7 +248,17 @@ def transfer(
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    print_result(commands.transfer(bundle, source, target, sensor, out, source=_source(columns, timezone)))
+    print_result(
+        commands.transfer(
+            bundle,
+            source,
+            target,
+            sensor,
+            out,
+            source=_source(columns, timezone, mending=mending(below=below, above=above)),
+            strict=strict,
+        )
+    )
 
 
 @app.command(cls=Plain)
@@ -218,6 +271,10 @@ def compress(
     columns: Columns = "",
     timezone: Timezone = None,
     reference: Stamp = "auto",
+    shift: Shift = "0min",
+    swap: Swap = "",
+    below: Below = "",
+    above: Above = "",
     test_share: Share = 0.2,
 ) -> None:
     """Show the cost of fewer support vectors.
@@ -229,7 +286,7 @@ def compress(
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    source = _source(columns, timezone, reference, test_share)
+    source = _source(columns, timezone, reference, test_share, mending(shift, swap, below, above))
     print_result(commands.compress(bundle, data, source=source, sizes=sizes, plot=plot))
 
 
@@ -256,6 +313,13 @@ def diagnose(
     columns: Columns = "",
     timezone: Timezone = None,
     reference: Stamp = "auto",
+    shift: Shift = "0min",
+    swap: Swap = "",
+    below: Below = "",
+    above: Above = "",
+    mend: Annotated[
+        Path | None, typer.Option(help="Write the recording with its faults corrected (CSV).")
+    ] = None,
 ) -> None:
     """Look for faults in recordings: clocks, swapped channels, drift and more.
 
@@ -264,12 +328,18 @@ def diagnose(
     \b
     model-export diagnose january.csv
     model-export diagnose january.csv february.csv --sensor 5A2D --plot worst.png
+    model-export diagnose january.csv --mend mended.csv
     """
-    from model_export.cli import commands  # noqa: PLC0415 - as above
+    from model_export.cli import diagnosis  # noqa: PLC0415 - as above
 
     with bar("examining") as progress:
-        done = commands.diagnose(
-            data, sensor, source=_source(columns, timezone, reference), plot=plot, progress=progress
+        done = diagnosis.diagnose(
+            data,
+            sensor,
+            source=_source(columns, timezone, reference, mending=mending(shift, swap, below, above)),
+            plot=plot,
+            mend=mend,
+            progress=progress,
         )
     print_result(done)
 
@@ -279,8 +349,10 @@ def _source(
     timezone: str | None,
     reference: Reference = "auto",
     test_share: float = 0.2,
+    mending: "Mending | None" = None,
 ) -> "Source":
     from model_export.calibration.fit import Source  # noqa: PLC0415 - as above
     from model_export.recordings.tables import Layout  # noqa: PLC0415 - as above
 
-    return Source(Layout(columns, timezone), reference, test_share)
+    layout = Layout(columns, timezone)
+    return Source(replace(layout, mending=mending) if mending else layout, reference, test_share)

@@ -1,10 +1,15 @@
 """Options and arguments that several commands share, and the parsers of their values."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
+if TYPE_CHECKING:
+    from model_export.recordings.mending import Mending
+
+Value = TypeVar("Value")
 Kernel = Literal["matern12", "matern32", "matern52", "rbf"]
 Reference = Literal["auto", "average", "start", "end"]
 
@@ -12,10 +17,45 @@ Reference = Literal["auto", "average", "start", "end"]
 def _columns(text: str) -> dict[str, str]:
     from model_export.recordings.tables import parse_columns  # noqa: PLC0415 - --help need not wait for pandas
 
+    return _usage(parse_columns, text)
+
+
+def _minutes(text: str) -> int:
+    from model_export.recordings.mending import parse_minutes  # noqa: PLC0415 - as above
+
+    return _usage(parse_minutes, text)
+
+
+def _pair(text: str) -> tuple[str, ...]:
+    from model_export.recordings.mending import parse_swap  # noqa: PLC0415 - as above
+
+    return _usage(parse_swap, text) if text else ()
+
+
+def _limits(text: str) -> dict[str, float]:
+    from model_export.recordings.mending import parse_limits  # noqa: PLC0415 - as above
+
+    return _usage(parse_limits, text) if text else {}
+
+
+def _usage(parse: Callable[[str], Value], text: str) -> Value:
+    """The parsed text; what a parser refuses is an error of usage."""
     try:
-        return parse_columns(text)
+        return parse(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
+
+
+def mending(
+    shift: int = 0,
+    swap: tuple[str, ...] = (),
+    below: dict[str, float] | None = None,
+    above: dict[str, float] | None = None,
+) -> "Mending":
+    """The corrections that options ask for."""
+    from model_export.recordings.mending import Mending  # noqa: PLC0415 - as above
+
+    return Mending(shift, swap, below or {}, above or {})
 
 
 def _size(text: str) -> int:
@@ -56,4 +96,24 @@ Share = Annotated[
 ]
 Size = Annotated[Any, typer.Option(parser=_size, metavar="N|auto", help="Number of support vectors.")]
 Sizes = Annotated[Any, typer.Option(parser=_sizes, metavar="N,N,…", help="Sizes to compare.")]
+Shift = Annotated[
+    Any,
+    typer.Option(
+        "--shift-reference", parser=_minutes, metavar="N(min|h)", help="Add to the reference's time stamps."
+    ),
+]
+Swap = Annotated[
+    Any, typer.Option(parser=_pair, metavar="OURS,OURS", help="Columns in each other's place: op1,op2.")
+]
+Below = Annotated[
+    Any,
+    typer.Option("--drop-below", parser=_limits, metavar="OURS=N,…", help="Drop lower values: op1=-100."),
+]
+Above = Annotated[
+    Any,
+    typer.Option("--drop-above", parser=_limits, metavar="OURS=N,…", help="Drop higher values: op1=60000."),
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Write nothing and exit 1 if the recording has a grave fault.")
+]
 Plot = Annotated[Path | None, typer.Option(help="Write a PNG.")]

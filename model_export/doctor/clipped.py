@@ -10,7 +10,7 @@ from scipy.stats import binom
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.runs import runs
-from model_export.recordings.tables import Series
+from model_export.recordings.recording import Series
 
 Side = Literal["highest", "lowest"]
 

@@ -1,16 +1,13 @@
 """The reference's clock: the lag at which the channels follow the reference best."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from edge_agent.core.windows import MINUTE_MS
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.lag import Scan, explained
 from model_export.doctor.resample import interval, least
-from model_export.recordings.tables import REFERENCE, Recording, Series
 
 LEVEL = 0.99
 TOLERANCE = 3  # minutes, a fifth of a window; sensors respond within one minute
@@ -103,17 +100,9 @@ def _wrong(case: Case, scan: Scan, minutes: int) -> Finding:
         evidence,
         f"the reference's clock is {abs(minutes)} minutes {behind}: R² with the sensor is {now:.2f} as "
         f"stamped and {right:.2f} when corrected",
-        f"Move the reference's time stamps {abs(minutes)} minutes {later} and fit again. {_CAUSES}",
+        f"Move the reference's time stamps {abs(minutes)} minutes {later} with "
+        f"--shift-reference {minutes}min, and fit again. {_CAUSES}",
     )
-
-
-def moved(recording: Recording, minutes: int) -> Recording:
-    """The recording with minutes added to the reference's stamps."""
-    if not minutes:
-        return recording
-    series = recording.series[REFERENCE]
-    later = Series(series.at_ms + minutes * MINUTE_MS, series.values)
-    return replace(recording, series={**recording.series, REFERENCE: later})
 
 
 def _follows(scan: Scan) -> bool:

@@ -14,6 +14,7 @@ from model_export.doctor import (
     electrodes,
     erratic,
     outliers,
+    sentinel,
     sisters,
     stuck,
     zero_shift,
@@ -31,6 +32,7 @@ Progress = Callable[[int, int], None]
 CHECKS: tuple[Check, ...] = (
     clock.check,
     electrodes.check,
+    sentinel.check,
     dead.check,
     stuck.check,
     clipped.check,
@@ -41,6 +43,9 @@ CHECKS: tuple[Check, ...] = (
     sisters.check,
     zero_shift.check,
 )
+
+# The checks of a sensor alone, without a reference.
+ALONE: tuple[Check, ...] = (sentinel.check, dead.check, stuck.check, clipped.check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +77,9 @@ def diagnose(
     return Diagnosis(tuple(findings_of(cases)), tuple(cases), skipped)
 
 
-def findings_of(cases: Sequence[Case]) -> list[Finding]:
+def findings_of(cases: Sequence[Case], checks: Sequence[Check] = CHECKS) -> list[Finding]:
     """The findings of every check, by severity, then by recording; comparisons of recordings come last."""
     places = {(case.sensor, case.dataset): place for place, case in enumerate(cases)}
-    found = [finding for check in CHECKS for finding in check(cases)]
+    found = [finding for check in checks for finding in check(cases)]
     found.sort(key=lambda one: places.get((one.sensor, one.dataset or ""), len(cases)))
     return by_severity(found)

@@ -42,6 +42,7 @@ def _swapped(case: Case, here: Moments, blocks: int) -> Iterator[Finding]:
     if min(least(each, LEVEL) for each in (ratios[:, 1], more, clearer, weights[:, 1], carries)) <= ROUNDING:
         return
     evidence = {
+        "columns": [first, second],
         f"{first}_per_reference": float(responses[0, 0]),
         f"{second}_per_reference": float(responses[0, 1]),
         f"{first}_signal_to_noise": float(ratios[0, 0]),
@@ -58,7 +59,7 @@ def _swapped(case: Case, here: Moments, blocks: int) -> Iterator[Finding]:
         evidence,
         f"{first} and {second} are swapped: {second} changes by {responses[0, 1]:.3g} per unit of the "
         f"reference, {first} by {responses[0, 0]:.3g}",
-        f"Swap the two columns, for example with --columns {first}={second},{second}={first}. Then correct "
+        f"Swap the two columns with --swap {first},{second}. Then correct "
         "the wiring or the labels in the firmware before the sensor is used again.",
     )
 

@@ -9,7 +9,8 @@ from scipy.ndimage import uniform_filter1d
 from edge_agent.core.kernel import Array
 from edge_agent.core.windows import COVERAGE, MINUTE_MS
 from model_export.recordings.dataset import Stamp
-from model_export.recordings.tables import REFERENCE, TEMPERATURE, Recording, Series, cadence_minutes
+from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
+from model_export.recordings.tables import cadence_minutes
 
 DAY_MS = 1440 * MINUTE_MS
 SLOW_MINUTES = 240  # slower changes are the day and the weather

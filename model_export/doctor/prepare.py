@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from edge_agent.core.errors import BadRecording
-from model_export.doctor import clock, stuck
+from model_export.doctor import clock, sentinel, stuck
 from model_export.doctor.case import Case
 from model_export.doctor.dead import dead
 from model_export.doctor.lag import scan
@@ -11,7 +11,9 @@ from model_export.doctor.minutes import on_minutes
 from model_export.doctor.smooth import Smooth, smooth
 from model_export.recordings.catalogue import identity
 from model_export.recordings.dataset import Dataset, Stamp, require_trainable, windows
-from model_export.recordings.tables import Layout, Recording, read
+from model_export.recordings.mending import shifted
+from model_export.recordings.recording import Recording
+from model_export.recordings.tables import Layout, read
 
 
 def open_case(
@@ -24,15 +26,24 @@ def open_case(
 
 def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
     """The case of a recording; stuck values are left out of everything but the recording itself."""
+    codes = sentinel.found_in(recording)
+    recording = sentinel.without(recording, codes)
     moving = stuck.without(recording)
     whole = on_minutes(moving, stamp)
     first, second = whole.halves()
     found, halves = scan(whole), (scan(first), scan(second))
     minutes = 0 if clock.changed(halves) else clock.offset(found)
-    means = windows(clock.moved(moving, minutes), "", stamp)
-    return Case(
-        recording.sensor, dataset, recording, found, halves, minutes, means, dead(means), law_of(means)
-    )
+    means = windows(shifted(moving, minutes), "", stamp)
+    law, still = law_of(means), dead(means)
+    return Case(recording.sensor, dataset, recording, found, halves, minutes, means, still, law, codes)
+
+
+def case_without_reference(recording: Recording, dataset: str) -> Case:
+    """The case of a sensor alone: what needs a reference is left out."""
+    codes = sentinel.found_in(recording)
+    recording = sentinel.without(recording, codes)
+    means = windows(stuck.without(recording), "", None)
+    return Case(recording.sensor, dataset, recording, None, (None, None), 0, means, dead(means), None, codes)
 
 
 def law_of(means: Dataset) -> Smooth | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model_export.recordings.tables import Series
+from model_export.recordings.recording import Series
 
 
 @dataclass(frozen=True, slots=True)

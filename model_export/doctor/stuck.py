@@ -19,7 +19,7 @@ from model_export.doctor.case import Case
 from model_export.doctor.clipped import rails
 from model_export.doctor.finding import Finding
 from model_export.doctor.runs import runs
-from model_export.recordings.tables import Recording, Series
+from model_export.recordings.recording import Recording, Series
 
 LEAST_MINUTES = 60
 LEAST_VALUES = 8  # two hours of a reference with one value per 15 minutes

@@ -1,6 +1,6 @@
 """A diagnosis as text for the operator, and as plain data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
@@ -34,15 +34,32 @@ def lines(diagnosis: Diagnosis) -> tuple[str, ...]:
         f"{_count(len(diagnosis.findings), 'finding')} in {_count(len(diagnosis.cases), 'recording')} "
         f"of {_count(sensors, 'sensor')}"
     )
-    return (*skipped, *_told(diagnosis), total)
+    return (*skipped, *told(diagnosis.findings), total)
 
 
-def _told(diagnosis: Diagnosis) -> Iterator[str]:
-    ordered = by_severity(sorted(diagnosis.findings, key=lambda finding: finding.code))
+def told(findings: Iterable[Finding]) -> Iterator[str]:
+    """Each kind of finding once, where it was found, and what to do."""
+    ordered = by_severity(sorted(findings, key=lambda finding: finding.code))
     for (severity, code, advice), found in groupby(ordered, lambda one: (one.severity, one.code, one.advice)):
         yield f"{severity}: {code}"
         yield from (f"  {_where(finding)}: {finding.summary}" for finding in found)
         yield f"  -> {advice}"
+
+
+def verdict(findings: Iterable[Finding]) -> str:
+    """One sentence about a new bundle: whether to use it, and why not.
+
+    >>> verdict([])
+    'No fault found.'
+    >>> verdict([Finding("channels_swapped", "error", "5A2D", "T-W", {}, "op1 and op2 are swapped: …", "")])
+    'Do not use this bundle: op1 and op2 are swapped.'
+    """
+    found = [*findings]
+    if grave := [one.summary.partition(": ")[0] for one in found if one.severity == "error"]:
+        return f"Do not use this bundle: {'; '.join(dict.fromkeys(grave))}."
+    if others := [one.code.replace("_", " ") for one in found if one.severity == "warning"]:
+        return f"No grave fault found; warnings: {', '.join(dict.fromkeys(others))}."
+    return "No fault found."
 
 
 def _where(finding: Finding) -> str:

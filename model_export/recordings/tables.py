@@ -15,38 +15,20 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import LIMIT, SENSOR, TIMESTAMP
 from edge_agent.core.windows import MINUTE_MS
+from model_export.recordings.mending import Mending, mended
+from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.table_files import UNREADABLE, parse_stamps, table, zone
 
-TEMPERATURE, REFERENCE = "temperature", "reference"
 _NOT_CHANNELS = (TIMESTAMP, SENSOR, TEMPERATURE, REFERENCE)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How files are written: {our name: their column}, and the time zone of stamps without one."""
+    """How files are written: {our name: their column}, the zone of stamps without one, what to correct."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     timezone: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One column over time: finite values at sorted times, each time once."""
-
-    at_ms: NDArray[np.int64]
-    values: Array
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """All values of one sensor in its files; each column has times of its own."""
-
-    name: str
-    sensor: str
-    channels: tuple[str, ...]
-    series: Mapping[str, Series]
-    dropped: Mapping[str, int]  # reason -> values (or rows) left out
-    notes: tuple[str, ...]  # for the user
+    mending: Mending = field(default_factory=Mending)
 
 
 @dataclass(slots=True)
@@ -185,7 +167,8 @@ def read(
     series = {column: reader.series(name, column) for column in wanted}
     if duplicates := max((reader.dropped[f"{column} duplicate"] for column in wanted), default=0):
         reader.notes.append(f"{name}: {duplicates} rows repeat a time; the first of each counts")
-    return Recording(name, sensor, chosen, series, dict(reader.dropped), tuple(reader.notes))
+    recording = Recording(name, sensor, chosen, series, dict(reader.dropped), tuple(reader.notes))
+    return mended(recording, reader.layout.mending)
 
 
 def cadence_minutes(at_ms: NDArray[np.int64]) -> int:

@@ -16,7 +16,7 @@ from model_export.doctor import clipped, coverage, dead, drift, outliers, sister
 from model_export.doctor.case import Case
 from model_export.doctor.diagnose import CHECKS, Check
 from model_export.doctor.prepare import case_of
-from model_export.recordings.tables import Recording
+from model_export.recordings.recording import Recording
 from model_export.simulator.campaign import SWAPPED
 from tests.support import faults, simulated
 from tests.support.cases import without_scan

@@ -4,7 +4,7 @@ from model_export.doctor.case import Case
 from model_export.doctor.dead import dead
 from model_export.doctor.prepare import law_of
 from model_export.recordings.dataset import Dataset, windows
-from model_export.recordings.tables import Recording
+from model_export.recordings.recording import Recording
 
 NO_RECORDING = Recording("made-up", "5A2D", (), {}, {}, ())
 

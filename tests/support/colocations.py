@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from model_export.recordings.tables import REFERENCE, TEMPERATURE, Recording, Series
+from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 
 MINUTE_MS = 60_000
 FIRST_MS = 1_706_745_600_000  # 2024-02-01T00:00:00Z

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
-from model_export.recordings.tables import REFERENCE, TEMPERATURE, Recording, Series
+from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 
 MINUTE_MS = 60_000
 

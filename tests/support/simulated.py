@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from model_export.recordings.tables import REFERENCE, TEMPERATURE, Recording, Series
+from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 from model_export.simulator import network as simulate
 from model_export.simulator.campaign import SENSORS
 

@@ -8,7 +8,8 @@ from model_export.doctor.diagnose import findings_of
 from model_export.doctor.lag import Scan, scan
 from model_export.doctor.minutes import on_minutes
 from model_export.doctor.prepare import case_of
-from model_export.recordings.tables import Recording
+from model_export.recordings.mending import shifted
+from model_export.recordings.recording import Recording
 from tests.support.colocations import colocation
 from tests.support.faults import late, late_from, running, swapped
 
@@ -67,7 +68,7 @@ def test_a_steady_clock_has_not_changed(minutes: int) -> None:
 def test_following_the_advice_makes_the_finding_go_away() -> None:
     """Moved, the recording is the sound one again."""
     spoilt = late(colocation(), 60)
-    assert [*clock.check([case_of(clock.moved(spoilt, 60), "T-W")])] == []
+    assert [*clock.check([case_of(shifted(spoilt, 60), "T-W")])] == []
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -98,7 +99,7 @@ def test_a_recording_too_short_to_scan_has_no_offset() -> None:
 
 def test_moving_is_exact_and_touches_the_reference_alone() -> None:
     sound = colocation(days=2.0)
-    moved = clock.moved(sound, 7)
+    moved = shifted(sound, 7)
     assert np.array_equal(moved.series["reference"].at_ms, sound.series["reference"].at_ms + 420_000)
     assert moved.series["op1"] is sound.series["op1"]
-    assert clock.moved(sound, 0) is sound
+    assert shifted(sound, 0) is sound

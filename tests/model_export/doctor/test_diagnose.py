@@ -11,7 +11,7 @@ from model_export.cli.main import diagnose as diagnose_command
 from model_export.cli.main import main
 from model_export.doctor.diagnose import diagnose
 from model_export.recordings.catalogue import identity
-from model_export.recordings.tables import REFERENCE, Recording
+from model_export.recordings.recording import REFERENCE, Recording
 from tests.support.colocations import FIRST_MS, colocation
 from tests.support.faults import late, swapped
 
@@ -139,7 +139,7 @@ def test_the_examples_of_its_help_run(
     saved(colocation(days=4.0, seed=1, first_ms=FIRST_MS + 31 * 86_400_000), Path("february.csv"))
     lines = (diagnose_command.__doc__ or "").splitlines()
     examples = [line.split()[1:] for line in lines if line.strip().startswith("model-export")]
-    assert len(examples) == 2
+    assert len(examples) == 3
     for example in examples:
         assert main(example) == 0
         assert [one["sensor"] for one in json.loads(capsys.readouterr().out)["examined"]]

@@ -7,7 +7,7 @@ import pytest
 from model_export.doctor import electrodes
 from model_export.doctor.finding import Finding
 from model_export.doctor.prepare import case_of
-from model_export.recordings.tables import Recording, Series
+from model_export.recordings.recording import Recording, Series
 from tests.support.colocations import colocation
 from tests.support.faults import late, swapped
 
@@ -24,7 +24,7 @@ def test_swapped_electrodes_are_found(every: int) -> None:
     evidence = finding.evidence
     assert evidence["op2_per_reference"] > 10 * abs(evidence["op1_per_reference"])
     assert 0.0 < evidence["difference_at_least"] < evidence["difference"]
-    assert "--columns op1=op2,op2=op1" in finding.advice
+    assert "--swap op1,op2" in finding.advice
 
 
 def test_swapped_electrodes_are_found_behind_a_wrong_clock() -> None:

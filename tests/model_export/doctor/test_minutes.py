@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from model_export.doctor.minutes import clipped, fast, on_minutes, slow, without
-from model_export.recordings.tables import REFERENCE, Recording, Series
+from model_export.recordings.recording import REFERENCE, Recording, Series
 from tests.support.colocations import FIRST_MS, MINUTE_MS, colocation
 
 

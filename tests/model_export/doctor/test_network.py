@@ -9,7 +9,7 @@ from model_export.doctor import sisters, zero_shift
 from model_export.doctor.case import Case
 from model_export.doctor.diagnose import findings_of
 from model_export.doctor.prepare import case_of
-from model_export.recordings.tables import Recording
+from model_export.recordings.recording import Recording
 from model_export.simulator.campaign import SENSORS, SWAPPED
 from model_export.simulator.network import simulate
 from tests.support import faults, simulated

@@ -11,7 +11,7 @@ from model_export.doctor import sisters
 from model_export.doctor.case import Case
 from model_export.doctor.prepare import case_of
 from model_export.doctor.served import s5_minus_s2
-from model_export.recordings.tables import Recording, Series
+from model_export.recordings.recording import Recording, Series
 from tests.support.colocations import colocation, wander
 
 

@@ -9,7 +9,7 @@ from model_export.doctor import clipped, stuck
 from model_export.doctor.diagnose import findings_of
 from model_export.doctor.finding import Finding
 from model_export.doctor.prepare import case_of
-from model_export.recordings.tables import Recording, Series
+from model_export.recordings.recording import Recording, Series
 from tests.support import faults
 from tests.support.cases import without_scan
 from tests.support.colocations import colocation

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from edge_agent.core.errors import BadRecording
-from model_export.recordings.tables import Layout, Recording, read
+from model_export.recordings.recording import Recording
+from model_export.recordings.tables import Layout, read
 from tests.support.recordings import FIRST_MS, saved, tidy
 
 Change = Callable[[pd.DataFrame], pd.DataFrame]

@@ -1,0 +1,52 @@
+"""The doctor beside `fit`, `adapt` and `transfer`: its findings before the work, its verdict after it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from edge_agent.core.errors import BadRecording
+from model_export.calibration.fit import Source
+from model_export.doctor import words
+from model_export.doctor.diagnose import ALONE, findings_of
+from model_export.doctor.finding import Finding
+from model_export.doctor.prepare import case_of, case_without_reference
+from model_export.recordings.catalogue import identity
+from model_export.recordings.tables import read
+
+
+def examined(paths: Sequence[Path], sensor: str, source: Source, *, strict: bool = False) -> list[Finding]:
+    """The findings of one sensor's files, read as one recording; `strict` refuses grave ones."""
+    _, dataset = identity(paths[0])
+    recording = read(paths, sensor, source.layout)
+    return _accepted(findings_of([case_of(recording, dataset, source.reference)]), recording.name, strict)
+
+
+def examined_alone(
+    paths: Sequence[Path], sensor: str, source: Source, *, strict: bool = False
+) -> list[Finding]:
+    """The same without a reference: only what the sensor's own columns show."""
+    _, dataset = identity(paths[0])
+    recording = read(paths, sensor, source.layout, with_reference=False)
+    case = case_without_reference(recording, dataset)
+    return _accepted(findings_of([case], ALONE), recording.name, strict)
+
+
+def judged(findings: Sequence[Finding]) -> dict[str, Any]:
+    """The verdict and the findings, as data."""
+    return {"verdict": words.verdict(findings), "findings": [asdict(finding) for finding in findings]}
+
+
+def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """The lines for stderr: grave findings with advice, one line for a warning; the rest is in the data."""
+    grave = words.told(finding for finding in findings if finding.severity == "error")
+    others = (f"warning: {one.code}: {one.summary}" for one in findings if one.severity == "warning")
+    return (*grave, *others)
+
+
+def _accepted(findings: list[Finding], name: str, strict: bool) -> list[Finding]:
+    grave = [finding for finding in findings if finding.severity == "error"]
+    if strict and grave:
+        faults = "; ".join(f"{finding.summary}. {finding.advice}" for finding in grave)
+        raise BadRecording(f"{name}: --strict: expected a recording without grave faults, got: {faults}")
+    return findings
