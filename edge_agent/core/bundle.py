@@ -99,13 +99,13 @@ def _bin(array: Array) -> bytes:
 
 def _unpack(data: bytes, name: str) -> dict[str, Any]:
     if len(data) > MAX_BYTES:
-        raise BadBundle(f"{name}: expected at most {MAX_BYTES} bytes, got {len(data)}; is this a bundle?")
+        raise BadBundle(f"{name}: not a bundle: larger than {MAX_BYTES} bytes")
     try:
         content = msgpack.unpackb(data)
     except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException):
         content = None
     if not isinstance(content, dict):
-        raise BadBundle(f"{name}: not a bundle, or a cut one; copy or export it again")
+        raise BadBundle(f"{name}: not a bundle, or an incomplete one; copy or export it again")
     return content
 
 
