@@ -44,7 +44,7 @@ def encode(model: Model) -> bytes:
 def decode(data: bytes, name: str = "bundle") -> Model:
     """The model in a bundle, after checks of its checksum, its shapes and its golden pairs."""
     if len(data) > MAX_BYTES:
-        raise BadBundle(f"{name}: expected at most {MAX_BYTES} bytes, got {len(data)}; is this a bundle?")
+        raise BadBundle(f"{name}: not a bundle: larger than {MAX_BYTES} bytes")
     outer = packed.unpack(data, name, OUTER_ROOM)
     if (found := outer.get("format")) not in FORMATS:
         advice = "export again with a matching model-export"

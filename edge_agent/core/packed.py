@@ -21,7 +21,7 @@ def unpack(data: bytes, name: str, room: Mapping[str, int]) -> dict[str, Any]:
                 raise BadBundle(f"{name}: expected at most {room[key]} bytes of {key}, got {found}")
         values = {key: msgpack.unpackb(packed[key]) for key in room if key in packed}
     except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException):
-        raise BadBundle(f"{name}: not a bundle, or a cut one; copy or export it again") from None
+        raise BadBundle(f"{name}: not a bundle, or an incomplete one; copy or export it again") from None
     for key, value in values.items():
         if not _is_shallow(value, MAX_DEPTH):
             raise BadBundle(f"{name}: expected at most {MAX_DEPTH} lists or maps in each other in {key}")

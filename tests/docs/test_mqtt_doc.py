@@ -98,19 +98,19 @@ def test_the_numbers_are_those_of_the_code() -> None:
     windows, limits = defaults.windows, defaults.limits
     for words in (
         f"{windows.length_s} s long",
-        f"the grace ({windows.grace_s:g} s)",
-        f"the patience ({windows.patience_s:g} s)",
+        f"the grace time ({windows.grace_s:g} s)",
+        f"the patience time ({windows.patience_s:g} s)",
         f"more than {windows.future_s / 60:g} minutes (`future_s`)",
         f"fewer than {windows.coverage * 100:g} %",
         f"more than {windows.max_readings} (`max_readings`)",
         f"{MAX_TOTAL:,} in all open windows".replace(",", " "),
         f"more than {limits.max_payload_bytes} bytes",
-        f"beyond the limit of {limits.max_sensors} (`max_sensors`)",
+        f"of {limits.max_sensors} other sensors (`max_sensors`)",
         f"keep-alive ({defaults.broker.keepalive_s} s)",
         f"nothing for {defaults.health.silent_s / 60:g} minutes",
         f"`last` is 1 to {publisher.MAX_HISTORY}",
         f"fit in {publisher.MAX_REQUEST_BYTES} bytes",
-        f"More than {publisher.MAX_REQUESTS} requests",
+        f"more than {publisher.MAX_REQUESTS} requests",
         f"at least {quality.STUCK_READINGS} times",
     ):
         assert words in ON_ONE_LINE, words

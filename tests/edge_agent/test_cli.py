@@ -156,7 +156,7 @@ def test_impossible_windows_are_a_usage_error(bundles: Path, csv: Path, option: 
          "edge-agent: {bundles}: expected a bundle for sensor D3EB, got 5A2D; "
          "make one with: model-export fit --sensor D3EB --out D3EB.bundle …"),
         (["inspect", "{csv}"], 1,
-         "edge-agent: {csv}: not a bundle, or a cut one; copy or export it again"),
+         "edge-agent: {csv}: not a bundle, or an incomplete one; copy or export it again"),
         (["inspect", "no.bundle"], 1,
          "edge-agent: no.bundle: No such file or directory; expected a bundle written by model-export"),
         (["check", "--config", "no.toml"], 78,

@@ -135,8 +135,8 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"", "x.bundle: not a bundle, or a cut one; copy or export it again"),
-        (b"PK\x03\x04", "x.bundle: not a bundle, or a cut one; copy or export it again"),
+        (b"", "x.bundle: not a bundle, or an incomplete one; copy or export it again"),
+        (b"PK\x03\x04", "x.bundle: not a bundle, or an incomplete one; copy or export it again"),
         (
             sealed(body_of(make_model()), format=3),
             "x.bundle: format 3, this version reads 1-2; export again with a matching model-export",
@@ -198,7 +198,7 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
             "x.bundle: expected a complete model, got a cadence of 'op3', which no sensor sends; "
             "export it again",
         ),
-        (b"\x00" * 2_000_000, "x.bundle: expected at most 1048576 bytes, got 2000000; is this a bundle?"),
+        (b"\x00" * 2_000_000, "x.bundle: not a bundle: larger than 1048576 bytes"),
     ],
 )
 def test_a_bad_bundle_says_where_what_and_what_to_do(data: bytes, text: str) -> None:

@@ -263,7 +263,7 @@ def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.
         ),
         (
             "evaluate january.csv january.csv",
-            "january.csv: not a bundle, or a cut one; copy or export it again",
+            "january.csv: not a bundle, or an incomplete one; copy or export it again",
         ),
         (
             "fit january.csv --sensor a/b --out x.bundle",
