@@ -34,7 +34,12 @@ class Stderr:
 def configure(level: str = "info", form: str = "auto") -> None:
     """Send events to stderr, so that stdout stays data."""
     pretty = form == "pretty" or (form == "auto" and os.isatty(2))
-    renderer: Any = structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer()
+    # The console renderer writes tracebacks by itself, and structlog 25 warns if another processor does.
+    renderers: list[Any] = (
+        [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+        if pretty
+        else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    )
     prefixes = {level: journal_prefix(level) for level in PRIORITIES}
 
     def prefixed(_: Any, level: str, text: Any) -> str:
@@ -45,8 +50,7 @@ def configure(level: str = "info", form: str = "auto") -> None:
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            renderer,
+            *renderers,
             prefixed,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),

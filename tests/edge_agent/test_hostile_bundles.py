@@ -15,8 +15,9 @@ from edge_agent.core.messages import LIMIT, Reading, encode_estimate
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from tests.conftest import make_model
-from tests.support.hostile import hostile_bundles, sealed, sound_body
+from tests.support.hostile import hostile_bundles, needs_fast_msgpack, sealed, sound_body
 
+pytestmark = needs_fast_msgpack
 BUNDLES = 1_000
 # In a process of its own, because a test process is large: everything that the agent does with bundles.
 SERVE = """

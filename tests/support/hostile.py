@@ -7,6 +7,7 @@ from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
+import pytest
 
 from edge_agent.core import bundle
 from tests.conftest import make_model
@@ -24,6 +25,12 @@ def sealed(body: Body, **outer: object) -> bytes:
 def sound_body(sensor: str) -> Body:
     """The body of a bundle that is accepted."""
     return dict(msgpack.unpackb(msgpack.unpackb(bundle.encode(make_model(sensor)))["body"]))
+
+
+needs_fast_msgpack = pytest.mark.skipif(
+    msgpack.Packer.__module__ == "msgpack.fallback",
+    reason="needs msgpack's C extension: without it a thousand bundles take minutes",
+)
 
 
 def nested(chance: random.Random) -> Any:

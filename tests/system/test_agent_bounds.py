@@ -12,7 +12,7 @@ from edge_agent.journal import Change, Journal
 from tests.edge_agent.test_clock import HandClock
 from tests.edge_agent.test_journal import estimate
 from tests.support.broker import AgentProcess, Broker, Mosquitto, client, wait_until
-from tests.support.hostile import hostile_bundles, sealed, sound_body
+from tests.support.hostile import hostile_bundles, needs_fast_msgpack, sealed, sound_body
 from tests.system.test_agent import QUICK, START_MS, bundles, health, publish, readings
 from tests.system.test_agent_clock import HOUR_MS, Driven, booted, van
 from tests.system.test_faults import CALM
@@ -58,6 +58,7 @@ def test_an_agent_starts_with_a_bad_bundle_among_good_ones(
     assert "'a+b' where a name without / + # belongs" in told["reasons"][0]  # type: ignore[index]
 
 
+@needs_fast_msgpack
 def test_an_agent_serves_the_sound_sensors_through_a_thousand_hostile_bundles(
     tmp_path: Path, broker: Broker, bundles: Path
 ) -> None:
