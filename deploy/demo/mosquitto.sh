@@ -24,7 +24,7 @@ own() {
     -o Acquire::http::Timeout=15 -o Acquire::https::Timeout=15 "$@" >"$work/log" 2>&1
 }
 own update || give_up "$(tail -n 1 "$work/log")"
-own install --download-only --no-install-recommends --yes mosquitto || give_up "$(tail -n 1 "$work/log")"
+own install --reinstall --download-only --no-install-recommends --yes mosquitto || give_up "$(tail -n 1 "$work/log")"
 
 rm -rf "$place"
 mkdir -p "$place"
