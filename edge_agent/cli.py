@@ -60,7 +60,7 @@ def status(options: argparse.Namespace) -> int:
     """Print how the agent is doing: a table on a terminal, JSON in a pipe; exit 1 if it is not running."""
     from edge_agent import status as command  # noqa: PLC0415 - as above
 
-    return command.status(options.config, options.broker, options.json)
+    return command.status(options.config, options.broker, options.form)
 
 
 def check(options: argparse.Namespace) -> int:
@@ -151,7 +151,9 @@ def _parser() -> argparse.ArgumentParser:
         if function is status:
             help_ = "ask the broker that gets the estimates, not the journal"
             command.add_argument("--broker", action="store_true", help=help_)
-            command.add_argument("--json", action="store_true", help="JSON also on a terminal")
+            forms = command.add_mutually_exclusive_group()
+            for form, help_ in (("json", "JSON also on a terminal"), ("prometheus", "metrics; exit 0")):
+                forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=help_)
         elif function is check:
             command.add_argument("--no-broker", action="store_true", help="do not connect to the brokers")
         elif function is export:

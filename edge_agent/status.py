@@ -1,4 +1,4 @@
-"""`edge-agent status`: the last health record, as a table for people or as JSON for programs."""
+"""`edge-agent status`: the last health record, as a table for people, as JSON or as Prometheus metrics."""
 
 import json
 import sys
@@ -20,8 +20,8 @@ REPORT_S = 3  # a busy agent needs so long to commit a report
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
 
-def status(config: Path | None, ask_broker: bool, as_json: bool) -> int:
-    """Print the last health record; FAILED if the agent is not running."""
+def status(config: Path | None, ask_broker: bool, form: str | None) -> int:
+    """Print the last health record in a form, or as suits stdout; FAILED if the agent is not running."""
     settings = load_settings(config)
     health = _from_broker(settings) if ask_broker else newest_health(settings.state)
     try:
@@ -29,14 +29,25 @@ def status(config: Path | None, ask_broker: bool, as_json: bool) -> int:
         # Not parse_time, which ends in 2100: a clock that was not set may be in any year.
         age_s = time.time() - datetime.fromisoformat(record["at"]).timestamp()
         dead = age_s > REPORTS_MISSED * record["interval_s"] + REPORT_S
-        lines = list(_table(record, age_s, dead))
+        text = _shown(record, health, age_s, dead, form)
     except DAMAGE as error:
         raise RespireError(f"status: expected a health record, got {health[:60]!r}") from error
-    print(health if as_json or not sys.stdout.isatty() else "\n".join(lines))
+    print(text)
+    if form == "prometheus":
+        return DONE  # edge_agent_up says whether it runs
     if dead:
         since = _time(record["at"])
         say(f"status: not running since {since}; its last health report is {_duration(age_s)} old")
     return FAILED if dead else DONE
+
+
+def _shown(record: dict[str, Any], health: str, age_s: float, dead: bool, form: str | None) -> str:
+    if form == "prometheus":
+        from edge_agent.prometheus import exposition  # noqa: PLC0415 - only who asks for it
+
+        return exposition(record, running=not dead)
+    table = "\n".join(_table(record, age_s, dead))
+    return health if form == "json" or not sys.stdout.isatty() else table
 
 
 def _from_broker(settings: Settings) -> str:

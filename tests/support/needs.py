@@ -35,8 +35,8 @@ class Need:
     cost: str
 
 
-def _program(name: str) -> Callable[[], bool]:
-    return lambda: shutil.which(name) is not None
+def _program(*names: str) -> Callable[[], bool]:
+    return lambda: all(shutil.which(name) for name in names)
 
 
 def _can_mount() -> bool:
@@ -64,6 +64,9 @@ NEEDS = {
     "strace": Need(_program("strace"), "no test with a disk that fails to read"),
     "root": Need(_can_mount, "no test with a full disk"),
     "mosquitto's dynamic security plugin": Need(_dynamic_security, "no test of a refused subscription"),
+    "prometheus": Need(_program("prometheus", "promtool"), "no test of metrics and their alerts"),
+    "node_exporter": Need(_program("prometheus-node-exporter"), "no test of metrics on their way"),
+    "influxdb": Need(_program("influxd"), "no test of the consumer that writes to InfluxDB"),
     "real recordings": Need(lambda: any(RECORDINGS.glob("*.csv.gz")), "no test on real recordings"),
 }
 

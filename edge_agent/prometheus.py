@@ -1,0 +1,97 @@
+"""The health record as metrics for Prometheus, in the text format of its textfile collector."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+Labels = dict[str, str]
+
+
+class Metric(NamedTuple):
+    """One name with its samples; a sample without a number is left out."""
+
+    name: str
+    kind: str
+    help: str
+    samples: Iterable[tuple[Labels, float | None]]
+
+
+def exposition(record: Mapping[str, Any], running: bool) -> str:
+    """Every number of a health record, each with the agent's name as a label.
+
+    >>> print(_line("edge_agent_up", {"agent": "van-1"}, 1))
+    edge_agent_up{agent="van-1"} 1
+    """
+    lines: list[str] = []
+    for metric in (*_agent(record, running), *_sensors(record)):
+        name = f"edge_agent_{metric.name}"
+        lines += [f"# HELP {name} {metric.help}", f"# TYPE {name} {metric.kind}"]
+        lines += [
+            _line(name, {"agent": record["agent"], **labels}, value)
+            for labels, value in metric.samples
+            if value is not None
+        ]
+    return "\n".join(lines)
+
+
+def _agent(record: Mapping[str, Any], running: bool) -> Iterator[Metric]:
+    readings, outbox, bundles = dict(record["readings"]), record["outbox"], record["bundles"]
+    waiting = readings.pop("waiting_for_clock", 0)
+
+    def gauge(name: str, help_: str, value: float | None) -> Metric:
+        return Metric(name, "gauge", help_, [({}, value)])
+
+    def counter(name: str, help_: str, value: float) -> Metric:
+        return Metric(name, "counter", help_, [({}, value)])
+
+    yield gauge("up", "1 if the agent still writes health reports.", running)
+    yield Metric("info", "gauge", "Always 1.", [({"version": record["version"]}, 1)])
+    yield gauge("health_timestamp_seconds", "Time of the last health report.", _seconds(record["at"]))
+    yield gauge("uptime_seconds", "How long the agent has run.", record["uptime_s"])
+    synchronised = record["clock"] == "synchronised"
+    yield gauge("clock_synchronised", "1 if the clock of the gateway is synchronised.", synchronised)
+    outcomes = [({"outcome": kind}, count) for kind, count in readings.items()]
+    yield Metric("readings_total", "counter", "Readings since the start, by outcome.", outcomes)
+    yield gauge("readings_waiting", "Readings that wait for the clock.", waiting)
+    yield gauge("outbox_estimates", "Estimates that are not delivered yet.", outbox["depth"])
+    yield gauge("outbox_oldest_seconds", "How long the oldest of them has waited.", outbox["oldest_s"] or 0)
+    yield counter("estimates_dropped_total", "Estimates dropped by a full journal.", outbox["dropped"])
+    yield gauge("bundles_loaded", "Bundles that serve.", bundles["loaded"])
+    yield gauge("bundles_refused", "Bundles that were refused.", bundles["refused"])
+    yield gauge("journal_bytes", "Disk space used by the content of the journal.", record["journal_bytes"])
+    yield gauge("memory_bytes", "Memory of the process.", record["rss_bytes"])
+    yield counter("written_bytes_total", "Bytes written to disk since the start.", record["written_bytes"])
+
+
+def _sensors(record: Mapping[str, Any]) -> Iterator[Metric]:
+    told = [({"sensor": sensor}, each) for sensor, each in record["sensors"].items()]
+
+    def gauge(name: str, help_: str, samples: Iterable[tuple[Labels, float | None]]) -> Metric:
+        return Metric(name, "gauge", help_, samples)
+
+    yield gauge(
+        "sensor_last_reading_timestamp_seconds",
+        "Time of the reading that arrived last.",
+        [(labels, _seconds(each["last_reading"])) for labels, each in told],
+    )
+    yield gauge("sensor_has_model", "1 if a bundle serves.", [(at, bool(e["model"])) for at, e in told])
+    for state in ("silent", "stuck"):
+        count = [(labels, len(each[state])) for labels, each in told]
+        yield gauge(f"sensor_{state}_channels", f"Channels that are {state}.", count)
+    problems = [
+        ({"code": problem["code"], "sensor": problem.get("sensor", "")}, 1) for problem in record["problems"]
+    ]
+    yield gauge("problem", "1 for each problem that a person should look at.", problems)
+
+
+def _line(name: str, labels: Mapping[str, str], value: float) -> str:
+    shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+    return f"{name}{{{shown}}} {float(value):.15g}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _seconds(at: str | None) -> float | None:
+    return None if at is None else datetime.fromisoformat(at).timestamp()
