@@ -10,11 +10,12 @@ from edge_agent.brokers import connections
 from edge_agent.bundles import Bundles
 from edge_agent.clock import Clock, Every, Timekeeper
 from edge_agent.commit import GroupCommit
+from edge_agent.core.coverage import needed_minutes
 from edge_agent.core.errors import BadReading, JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import Decoder, format_time, topic_filter
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.warming import REACH_MS, TEMPERATURE
-from edge_agent.core.windows import Outcome, Windows, needed_minutes
+from edge_agent.core.windows import Outcome, Windows
 from edge_agent.intake import Intake, Taken
 from edge_agent.journal import Journal, Outgoing
 from edge_agent.log import Limited, logger, window_fields

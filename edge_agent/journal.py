@@ -4,7 +4,7 @@ One SQLite file. Readings are stored in batches, one row per batch, because a ro
 an SD card. A batch and the estimates of the windows it closed are one transaction.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +16,6 @@ from edge_agent import database
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import LAST_MS, LIMIT, Estimate, Reading, encode_estimate, is_sensor
 from edge_agent.database import INSERT, REBUILD_FROM, sound, trouble
-from edge_agent.open_batches import OpenBatches, Window
 from edge_agent.sequences import Sequences
 
 FILE = "journal.db"
@@ -43,6 +42,7 @@ class Mean(NamedTuple):
 
 
 Trace = tuple[int, str, str, float]  # mid, sensor, channel, value: see intake
+Window = tuple[str, int]  # sensor, start
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class Journal:
         self.path = path
         self.damage: list[str] = []  # what was found damaged and skipped, until the agent has logged it
         self._window_ms = window_ms
-        self._open_batches = OpenBatches()
+        self._open: dict[Window, int] = {}  # the first batch with readings of each open window, in its order
         self._beside = Sequences(path.parent, durable=durability == "power-loss")
         with trouble(path):
             self._db, log_was_damaged = database.connect(path, durability)
@@ -121,12 +121,11 @@ class Journal:
     def rebuild(self) -> Iterator[tuple[list[Reading], list[Trace]]]:
         """The batches from which open windows are rebuilt, in the order they were accepted."""
         closed = self.closed_until()
-        batches = f"SELECT id, arrived_ms, readings, {sound('batch')} FROM batch WHERE id >= {REBUILD_FROM}"  # noqa: S608
+        batches = f"SELECT id, readings, {sound('batch')} FROM batch WHERE id >= {REBUILD_FROM}"  # noqa: S608
         with trouble(self.path):
-            for id_, arrived_ms, blob, is_sound in self._db.execute(batches):
+            for id_, blob, is_sound in self._db.execute(batches):
                 readings, traces = self._unpack(blob, is_sound, f"batch {id_}")
-                windows = {w for w in self._windows(readings) if w[1] >= closed.get(w[0], 0)}
-                self._open_batches.update(id_, arrived_ms, windows)
+                self._note(id_, readings, closed)
                 yield readings, traces
 
     def held(self, boot: str) -> tuple[list[Reading], list[Trace], int]:
@@ -148,6 +147,7 @@ class Journal:
         sensors, outgoing = self._numbered(change)
         closed = {(estimate.sensor, estimate.start_ms) for estimate in change.estimates}
         self._expect_file()
+        self._note(self._next_batch, change.readings)
         with self._transaction() as db:
             if change.readings:
                 blob = msgpack.packb((change.readings, change.traces))
@@ -166,16 +166,15 @@ class Journal:
             self._sensors |= sensors
             self._beside.write(self._sensors)
         self._next_estimate += len(outgoing)
-        if change.readings or closed:
-            self._open_batches.update(self._next_batch, now_ms, self._windows(change.readings), closed)
-            self._next_batch += bool(change.readings)
+        self._next_batch += bool(change.readings)
+        for window in closed:
+            self._open.pop(window, None)
         return outgoing
 
     def _insert(self, outgoing: list[Outgoing], closed: set[Window], now_ms: int) -> None:
         rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload, 1) for each in outgoing)
         self._db.executemany(INSERT["estimate"], rows)
-        rebuild_from = self._open_batches.first_open(without=closed) or self._next_batch
-        self._db.execute(INSERT["fact"], ("rebuild_from", rebuild_from))
+        self._db.execute(INSERT["fact"], ("rebuild_from", self._first_open(without=closed)))
 
     def waiting(self, after: int, most: int) -> list[Outgoing]:
         """The oldest estimates that are not delivered, with numbers above `after`."""
@@ -266,8 +265,10 @@ class Journal:
             self.commit(Change(facts={"dropped": self.dropped}), now_ms=0)
         return dropped
 
-    def _first_open(self) -> int:
-        return self._open_batches.first_open() or self._next_batch
+    def _first_open(self, without: Container[Window] = ()) -> int:
+        """The first batch that may hold readings of open windows: it and later ones are not deleted."""
+        open_ = (batch for window, batch in self._open.items() if window not in without)
+        return next(open_, self._next_batch)
 
     def close(self) -> None:
         """Merge the write-ahead log into the file and close it."""
@@ -288,8 +289,12 @@ class Journal:
             sensors[name] = closed_ms, seq
         return sensors, outgoing
 
-    def _windows(self, readings: Sequence[Reading]) -> set[Window]:
-        return {(r.sensor, r.at_ms - r.at_ms % self._window_ms) for r in readings}
+    def _note(self, batch: int, readings: Iterable[Reading], closed: Mapping[str, int] | None = None) -> None:
+        """Windows with readings in this batch are open; numbers grow, so the oldest batch comes first."""
+        for sensor, _, at_ms, _ in readings:
+            start_ms = at_ms - at_ms % self._window_ms
+            if not closed or start_ms >= closed.get(sensor, 0):
+                self._open.setdefault((sensor, start_ms), batch)
 
     def _delete_oldest(self, table: str, condition: str) -> int:
         oldest = f"SELECT id FROM {table} WHERE {condition} ORDER BY id LIMIT {TRIM_ROWS}"  # noqa: S608

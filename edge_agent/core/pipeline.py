@@ -8,11 +8,12 @@ from math import isfinite
 
 import numpy as np
 
+from edge_agent.core.coverage import Coverage, measure
 from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.model import Model
-from edge_agent.core.quality import Flag, assess, is_covered
+from edge_agent.core.quality import Flag, assess
 from edge_agent.core.warming import TEMPERATURE, Past
-from edge_agent.core.windows import COVERAGE, Outcome, Window, Windows, expected_minutes
+from edge_agent.core.windows import COVERAGE, Outcome, Window, Windows
 
 
 class Pipeline:
@@ -49,8 +50,9 @@ class Pipeline:
     def estimate(self, window: Window, synchronised: bool = True) -> Estimate:
         """The estimate of one window, with its quality."""
         model = self._models.get(window.sensor)
-        warming, past_known = self._look_back(window, model)
-        verdict = assess(window, model, synchronised, self._coverage, warming, past_known)
+        coverage = measure(window, model, self._coverage)
+        warming, past_known = self._look_back(window, model, coverage)
+        verdict = assess(window, model, synchronised, coverage, warming, past_known)
         estimate = Estimate(
             sensor=window.sensor,
             start_ms=window.start_ms,
@@ -58,7 +60,7 @@ class Pipeline:
             quality=verdict.flag,
             reasons=verdict.reasons,
             inputs={name: channel.mean for name, channel in window.channels.items()} | warming,
-            minutes=_minutes(window, model),
+            minutes={**coverage.minutes, "expected": coverage.expected},
             agent=self._agent,
             clock="synchronised" if synchronised else "unsynchronised",
         )
@@ -67,7 +69,9 @@ class Pipeline:
         estimate = replace(estimate, gas=model.gas, unit=model.unit, model=model.id)
         return estimate if verdict.flag is Flag.MISSING else _calibrate(estimate, model)
 
-    def _look_back(self, window: Window, model: Model | None) -> tuple[dict[str, float], float]:
+    def _look_back(
+        self, window: Window, model: Model | None, coverage: Coverage
+    ) -> tuple[dict[str, float], float]:
         """The warmings that the model needs, and how much of the past temperature they use is known.
 
         The temperature is stored for every sensor: a model may be installed at any time.
@@ -76,7 +80,7 @@ class Pipeline:
         if heard is None:
             return {}, 1.0
         memories_ms = model.warming if model else {}
-        enough = is_covered(window, TEMPERATURE, model, self._coverage)
+        enough = TEMPERATURE not in coverage.poor
         return self._past.compare(window.sensor, window.start_ms, heard.mean, memories_ms, note=enough)
 
     def replay(
@@ -93,17 +97,6 @@ class Pipeline:
                 yield replace(estimate, seq=next(sequence))
         for window in self._windows.close_all():
             yield replace(self.estimate(window), seq=next(sequence))
-
-
-def _minutes(window: Window, model: Model | None) -> dict[str, int]:
-    """The minutes of every channel; `expected` are those of the channel that comes most often."""
-    needed = (*model.measured, model.auxiliary) if model else ()
-    minutes = {
-        name: window.channels[name].minutes if name in window.channels else 0
-        for name in sorted({*window.channels, *needed})
-    }
-    cadences = [model.cadence_minutes.get(name, 1) for name in needed] if model else [1]
-    return {**minutes, "expected": expected_minutes(window.end_ms - window.start_ms, min(cadences))}
 
 
 def _calibrate(estimate: Estimate, model: Model) -> Estimate:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
+from edge_agent.core.coverage import Coverage
 from edge_agent.core.model import Model
-from edge_agent.core.windows import COVERAGE, Window, needed_minutes
+from edge_agent.core.windows import Window
 
 STUCK_READINGS = 10  # fewer equal readings in a row are common at an ADC's resolution
 
@@ -33,7 +34,7 @@ def assess(
     window: Window,
     model: Model | None,
     synchronised: bool,
-    coverage: float = COVERAGE,
+    coverage: Coverage,
     warming: Mapping[str, float] | None = None,
     past_known: float = 1.0,
 ) -> Verdict:
@@ -42,7 +43,7 @@ def assess(
     `warming` are the inputs of the model that no sensor sends. `past_known` is the known share of the
     temperature history behind them.
     """
-    if missing := _missing(window, model, coverage):
+    if missing := _missing(model, coverage):
         return Verdict(Flag.MISSING, missing)
     assert model is not None  # noqa: S101 - _missing says no_model otherwise
     means = {name: channel.mean for name, channel in window.channels.items()}
@@ -60,17 +61,9 @@ def assess(
     return Verdict(Flag.SUSPECT if reasons else Flag.PASS, tuple(reasons))
 
 
-def is_covered(window: Window, name: str, model: Model | None, coverage: float = COVERAGE) -> bool:
-    """Whether a channel has enough minutes for its cadence, which is one minute without a model."""
-    cadence_minutes = model.cadence_minutes.get(name, 1) if model else 1
-    needed = needed_minutes(window.end_ms - window.start_ms, cadence_minutes, coverage)
-    return name in window.channels and window.channels[name].minutes >= needed
-
-
-def _missing(window: Window, model: Model | None, coverage: float) -> tuple[str, ...]:
+def _missing(model: Model | None, coverage: Coverage) -> tuple[str, ...]:
     reasons = ["no_model"] if model is None else []
-    names = (*model.measured, model.auxiliary) if model else window.channels
-    if not all(is_covered(window, name, model, coverage) for name in names):
+    if not coverage.sufficient:
         reasons.append("insufficient_coverage")
     return tuple(reasons)
 

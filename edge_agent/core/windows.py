@@ -1,9 +1,9 @@
-"""Windows of readings, aligned to the clock, and the rule of coverage; time comes in as an argument."""
+"""Windows of readings, aligned to the clock; time comes in as an argument."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import ceil, fsum
+from math import fsum
 
 from edge_agent.core.messages import Reading
 
@@ -200,11 +200,6 @@ class Windows:
             for start_ms in sorted(sensor.open)
         ]
 
-    def next_wake_ms(self) -> int | None:
-        """When `close` next has a window to close if nothing arrives and both clocks agree."""
-        wakes = (self._wake_ms(sensor, min(sensor.open)) for sensor in self._sensors.values() if sensor.open)
-        return min(wakes, default=None)
-
     def resume(self, sensor: str, closed_until_ms: int, closed: Sequence[int] = ()) -> None:
         """Continue after a restart: windows that start before `closed_until_ms` are closed already.
 
@@ -248,10 +243,6 @@ class Windows:
             return quiet_ms >= self.patience_ms
         return quiet_ms >= self.length_ms + self.grace_ms + self.patience_ms
 
-    def _wake_ms(self, sensor: _Sensor, start_ms: int) -> int:
-        arrived_ms = max(sensor.arrived_ms, self._waited_ms)
-        return max(start_ms + self.length_ms + self.grace_ms, arrived_ms + self.patience_ms)
-
     def _pop(self, name: str, sensor: _Sensor, start_ms: int) -> Window:
         channels = sensor.open.pop(start_ms)
         closed = sum(map(len, channels.values()))
@@ -283,26 +274,3 @@ def average(values: Mapping[int, float]) -> ChannelMean:
     minutes = [fsum(each) / len(each) for each in by_minute.values()]
     low, high = min(values.values()), max(values.values())
     return ChannelMean(fsum(minutes) / len(minutes), len(minutes), len(values), low, high)
-
-
-def expected_minutes(length_ms: int, cadence_minutes: int = 1) -> int:
-    """How many minutes of a window have a reading, where one comes every `cadence_minutes`.
-
-    >>> [expected_minutes(900_000, cadence) for cadence in (1, 4, 5, 15, 60)]
-    [15, 3, 3, 1, 1]
-    """
-    return max(1, length_ms // (cadence_minutes * MINUTE_MS))
-
-
-def needed_minutes(length_ms: int, cadence_minutes: int = 1, coverage: float = COVERAGE) -> int:
-    """How many minutes of a window must have a reading: `coverage` of the expected ones, at least 1.
-
-    Readings of a slow channel jitter, and one near the edge of a window falls into the next. So a slow
-    channel never needs more than the minutes that every window has if stamps jitter by up to a minute:
-
-    >>> [needed_minutes(900_000, cadence) for cadence in (1, 3, 4, 5, 15)]
-    [12, 4, 3, 2, 1]
-    """
-    share = ceil(coverage * expected_minutes(length_ms, cadence_minutes))
-    certain = (length_ms // MINUTE_MS - 1) // cadence_minutes if cadence_minutes > 1 else share
-    return max(1, min(share, certain))

@@ -9,11 +9,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from edge_agent.core.coverage import expected_minutes, needed_minutes
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import Reading, format_time
 from edge_agent.core.warming import DIGITS, PREFIX, weights
-from edge_agent.core.windows import MINUTE_MS, WINDOW_MS, Window, Windows, expected_minutes, needed_minutes
+from edge_agent.core.windows import MINUTE_MS, WINDOW_MS, Window, Windows
 from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.tables import Layout, cadence_minutes, read
 from model_export.regression.metrics import varies

@@ -7,7 +7,8 @@ value. Arrays are over the windows of a deployment, or over its minutes as (wind
 import numpy as np
 from numpy.typing import NDArray
 
-from edge_agent.core.windows import WINDOW_MS, needed_minutes
+from edge_agent.core.coverage import needed_minutes
+from edge_agent.core.windows import WINDOW_MS
 from model_export.simulator.analyser import WINDOW_MINUTES
 from model_export.simulator.rng import Stream
 

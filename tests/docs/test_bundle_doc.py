@@ -124,7 +124,7 @@ def test_the_page_names_every_key_in_order_and_every_kernel() -> None:
 
 @pytest.mark.parametrize("coverage", [0.0, 0.5, 0.75, 1.0])
 def test_the_page_tells_how_many_minutes_a_window_needs(coverage: float) -> None:
-    from edge_agent.core.windows import expected_minutes, needed_minutes
+    from edge_agent.core.coverage import expected_minutes, needed_minutes
 
     for length, c in product((1, 15, 60), (1, 2, 4, 5, 7, 15, 20)):
         expected = max(1, length // c)

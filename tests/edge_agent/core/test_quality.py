@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from edge_agent.core.coverage import measure
 from edge_agent.core.model import Model
 from edge_agent.core.quality import Flag, Verdict, assess
-from edge_agent.core.windows import ChannelMean, Window
+from edge_agent.core.windows import COVERAGE, ChannelMean, Window
 
 SOUND = {
     "op1": ChannelMean(231.4, 15, 15, 230.0, 233.0),
@@ -22,6 +23,12 @@ def window(**channels: ChannelMean | None) -> Window:
 
 def op1(mean: float, minutes: int = 15, readings: int = 15, spread: float = 1.0) -> ChannelMean:
     return ChannelMean(mean, minutes, readings, mean - spread, mean + spread)
+
+
+def judge(
+    case: Window, model: Model | None, synchronised: bool = True, coverage: float = COVERAGE
+) -> Verdict:
+    return assess(case, model, synchronised, measure(case, model, coverage))
 
 
 @pytest.mark.parametrize(
@@ -44,17 +51,17 @@ def op1(mean: float, minutes: int = 15, readings: int = 15, spread: float = 1.0)
 def test_a_window_is_judged_by_its_worst_and_told_every_reason(
     model: Model, case: Window, expected: Verdict
 ) -> None:
-    assert assess(case, model, synchronised=True) == expected
+    assert judge(case, model, synchronised=True) == expected
 
 
 def test_an_unsynchronised_clock_makes_an_estimate_suspect(model: Model) -> None:
-    assert assess(window(), model, synchronised=False) == Verdict(Flag.SUSPECT, ("clock_unsynchronised",))
+    assert judge(window(), model, synchronised=False) == Verdict(Flag.SUSPECT, ("clock_unsynchronised",))
 
 
 def test_without_a_model_a_window_is_missing_and_says_what_else_is(model: Model) -> None:
-    assert assess(window(), None, synchronised=True) == Verdict(Flag.MISSING, ("no_model",))
+    assert judge(window(), None, synchronised=True) == Verdict(Flag.MISSING, ("no_model",))
     thin = window(op1=op1(231.4, minutes=3))
-    assert assess(thin, None, True) == Verdict(Flag.MISSING, ("no_model", "insufficient_coverage"))
+    assert judge(thin, None, True) == Verdict(Flag.MISSING, ("no_model", "insufficient_coverage"))
 
 
 @pytest.mark.parametrize(
@@ -69,18 +76,18 @@ def test_coverage_is_counted_at_the_cadence_of_the_bundle(
     channels = {
         name: ChannelMean(one.mean, minutes, minutes, one.low, one.high) for name, one in SOUND.items()
     }
-    assert assess(window(**channels), slow, synchronised=True).flag is flag
+    assert judge(window(**channels), slow, synchronised=True).flag is flag
 
 
 def test_each_channel_has_a_cadence_of_its_own(model: Model) -> None:
     slow = replace(model, cadence_minutes={"temperature": 5})
     seldom = ChannelMean(24.3, 3, 3, 24.3, 24.3)
-    assert assess(window(temperature=seldom), slow, synchronised=True) == Verdict(Flag.PASS)
-    assert assess(window(op1=op1(231.4, minutes=3)), slow, synchronised=True).flag is Flag.MISSING
+    assert judge(window(temperature=seldom), slow, synchronised=True) == Verdict(Flag.PASS)
+    assert judge(window(op1=op1(231.4, minutes=3)), slow, synchronised=True).flag is Flag.MISSING
 
 
 def test_a_channel_that_said_nothing_is_missing_whatever_coverage_is_asked_for(model: Model) -> None:
     """Even with coverage = 0 nothing can be computed from nothing."""
     for absent in ("op1", "temperature"):
-        verdict = assess(window(**{absent: None}), model, synchronised=True, coverage=0.0)
+        verdict = judge(window(**{absent: None}), model, synchronised=True, coverage=0.0)
         assert verdict == Verdict(Flag.MISSING, ("insufficient_coverage",))
