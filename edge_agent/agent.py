@@ -54,10 +54,10 @@ class Agent:
         self._intake = Intake(decoder, self._windows, models, limits.max_sensors)
         self._inbox = Inbox(limits.max_pending)
         self._ingress, self._egress = connections(settings, self._inbox, clock.elapsed_ms)
-        self._request_topic = topics.request.format(agent=settings.agent)
+        self._request_topic = settings.own_topics.request
         self._journal = self._open_journal()
         self._commits = self._restore(clock.boot_id())
-        self._publisher = Publisher(self._egress, topics, settings.agent, self._journal)
+        self._publisher = Publisher(self._egress, settings.own_topics, self._journal)
         self._notifier = Notifier()
         self._maintenance = Maintenance(
             settings,

@@ -16,7 +16,7 @@ def connections(
 
     The will ("offline") belongs to the connection that publishes "online": the one for estimates.
     """
-    will = settings.topics.status.format(agent=settings.agent), b"offline"
+    will = settings.own_topics.status, b"offline"
     local = address(settings.broker, settings.agent)
     if settings.uplink is None:
         both = Connection(local, will, inbox, elapsed_ms)

@@ -119,7 +119,7 @@ def _summary(settings: Settings, models: dict[str, Model]) -> dict[str, Any]:
         "broker": _place(settings.broker),
         "uplink": settings.uplink and _place(settings.uplink),
         "readings": list(settings.topics.readings),
-        "estimates": settings.topics.estimate,
+        "estimates": settings.own_topics.estimate("+"),
         "state": str(settings.state),
         "sensors": {sensor: {"model": model.id, **model.provenance} for sensor, model in models.items()},
     }

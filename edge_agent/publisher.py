@@ -8,9 +8,9 @@ from typing import Any
 from edge_agent.core.card import card
 from edge_agent.core.messages import is_sensor
 from edge_agent.core.model import Model
+from edge_agent.core.topics import OwnTopics
 from edge_agent.journal import Journal, Outgoing
 from edge_agent.mqtt import Connection
-from edge_agent.settings import Topics
 
 IN_FLIGHT = 20  # estimates sent and not acknowledged; paho sends as many at once
 MAX_REQUESTS = 16
@@ -23,13 +23,10 @@ RETAINED_AT_ONCE = 10  # cards and newest estimates in one iteration, so that 20
 class Publisher:
     """Publishes through one connection; an estimate stays queued until the broker has acknowledged it."""
 
-    def __init__(self, connection: Connection, topics: Topics, agent: str, journal: Journal) -> None:
+    def __init__(self, connection: Connection, topics: OwnTopics, journal: Journal) -> None:
         self._connection = connection
         self._topics = topics
         self._journal = journal
-        self._status = topics.status.format(agent=agent)
-        self._health = topics.health.format(agent=agent)
-        self._response = topics.response.format(agent=agent)
         self._sent: dict[int, int] = {}  # paho's number -> the estimate's
         self._after = 0  # estimates up to this number were sent
         self._refused_from: int | None = None  # the first estimate that the broker refused on this connection
@@ -52,7 +49,7 @@ class Publisher:
         A bundle may have been removed while there was no connection, so the cards of all other sensors with
         estimates are removed; where there is none that costs a few bytes.
         """
-        self._publish(self._status, b"online", retain=True)
+        self._publish(self._topics.status, b"online", retain=True)
         self._latest = {estimate.sensor: estimate for estimate in self._journal.newest()}
         cards = {model.sensor: model for model in models}
         self._cards = {**dict.fromkeys((*self._latest, *self._cards)), **cards}
@@ -70,7 +67,7 @@ class Publisher:
 
     def publish_health(self, health: str) -> None:
         """Publish the retained health record."""
-        self._publish(self._health, health.encode(), retain=True)
+        self._publish(self._topics.health, health.encode(), retain=True)
 
     def settle(self, mid: int, refused: bool = False) -> list[int]:
         """The broker has answered a publication; returns the estimate that is delivered, if it was one.
@@ -109,8 +106,8 @@ class Publisher:
             self._after = each.id
             if each.id in in_flight:
                 continue
-            topic = self._topics.estimate.format(sensor=each.sensor)
-            self._sent[self._connection.publish(topic, each.payload)] = each.id
+            mid = self._connection.publish(self._topics.estimate(each.sensor), each.payload)
+            self._sent[mid] = each.id
             if each.id == self._newest.get(each.sensor):
                 self._publish_latest(each)
 
@@ -123,7 +120,7 @@ class Publisher:
                 sensor, model = next(iter(self._cards.items()))
                 del self._cards[sensor]
                 payload = json.dumps(card(model), separators=(",", ":")).encode() if model else b""
-                self._publish(self._topics.model.format(sensor=sensor), payload, retain=True)
+                self._publish(self._topics.model(sensor), payload, retain=True)
             else:
                 return
 
@@ -154,14 +151,14 @@ class Publisher:
         while self._answers and self._connection.connected and len(self._answered) < ANSWERS_AT_ONCE:
             id_, answer = self._answers.popleft()
             payload = json.dumps(answer, separators=(",", ":")).encode()
-            self._answered.add(self._connection.publish(f"{self._response}/{id_}", payload))
+            self._answered.add(self._connection.publish(self._topics.response(id_), payload))
         return self._connection.connected and bool(self._answers or self._requests)
 
     def publish_offline(self) -> None:
         """The broker sends the will only after a connection breaks, so the agent publishes it itself."""
         if self._connection.connected:
             # QoS 1 would wait behind the estimates in flight.
-            self._connection.publish(self._status, b"offline", qos=0, retain=True)
+            self._connection.publish(self._topics.status, b"offline", qos=0, retain=True)
 
     def _look_up(self, id_: str, sensor: str, last: int) -> None:
         payloads = self._journal.history(sensor, last)
@@ -175,8 +172,7 @@ class Publisher:
 
     def _publish_latest(self, estimate: Outgoing) -> None:
         self._latest.pop(estimate.sensor, None)
-        topic = f"{self._topics.estimate.format(sensor=estimate.sensor)}/latest"
-        self._publish(topic, estimate.payload, retain=True)
+        self._publish(self._topics.latest(estimate.sensor), estimate.payload, retain=True)
 
     def _publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
         """Publish a message that need not survive: dropped while disconnected, republished on reconnect."""

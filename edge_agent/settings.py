@@ -20,7 +20,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from edge_agent import mistakes
 from edge_agent.core.errors import BadSettings
-from edge_agent.core.messages import CHANNELS, TEMPLATES, Decoder, is_sensor
+from edge_agent.core.messages import CHANNELS, TEMPLATES, Decoder, is_sensor, topic_filter
+from edge_agent.core.topics import ROOT, OwnTopics
 from edge_agent.core.windows import COVERAGE
 
 DEFAULT_FILE = Path("/etc/edge-agent/edge-agent.toml")
@@ -36,22 +37,21 @@ def _one_name(value: str) -> str:
     return value
 
 
-def _sensor_topic(value: str) -> str:
-    if value.count("{sensor}") != 1 or value.replace("{sensor}", "").strip("/") == "":
-        raise ValueError("expected a topic with {sensor} in it once")
-    return _plain_topic(value.replace("{sensor}", "s")) and value
-
-
 def _agent_topic(value: str) -> str:
-    if value.count("{agent}") != 1:
-        raise ValueError("expected a topic with {agent} in it once")
-    return _plain_topic(value.replace("{agent}", "a")) and value
-
-
-def _plain_topic(value: str) -> str:
-    if not value or not value.isprintable() or set(value) & set("+#{}") or len(value) > 256:
-        raise ValueError("expected a topic of printable characters without + # or other braces")
+    if value.split("/").count("{agent}") != 1:
+        raise ValueError("expected a topic with {agent} as one of its levels")
+    rest = value.replace("{agent}", "a", 1)
+    if not rest.isprintable() or set(rest) & set("+#{}") or rest[0] == "$" or len(rest) > 256:
+        raise ValueError("expected a topic without + # $ or other braces")
     return value
+
+
+def _reaches(filter_: str, root: str) -> bool:
+    """Whether a filter of MQTT has topics below a root."""
+    levels, above = filter_.split("/"), root.split("/")
+    return len(levels) > len(above) and all(
+        level in ("+", its) for level, its in zip(levels, above, strict=False)
+    )
 
 
 def _host(value: str) -> str:
@@ -62,7 +62,6 @@ def _host(value: str) -> str:
 
 Host = Annotated[str, AfterValidator(_host)]
 Name = Annotated[str, AfterValidator(_one_name)]
-SensorTopic = Annotated[str, AfterValidator(_sensor_topic)]
 AgentTopic = Annotated[str, AfterValidator(_agent_topic)]
 
 
@@ -103,23 +102,18 @@ class Broker(Section):
 
 
 class Topics(Section):
-    """Templates of the topics; {sensor}, {channel} and {agent} stand for one level each."""
+    """Where readings come from, and the root of what the agent publishes; a name in braces is a level."""
 
     readings: tuple[str, ...] = Field(TEMPLATES, min_length=1, max_length=16)
     channels: tuple[Name, ...] = Field(CHANNELS, min_length=2, max_length=16)
-    estimate: SensorTopic = "calibrated/{sensor}/co"
-    model: SensorTopic = "calibrated/{sensor}/model"
-    status: AgentTopic = "agents/{agent}/status"
-    health: AgentTopic = "agents/{agent}/health"
-    request: AgentTopic = "agents/{agent}/request"
-    response: AgentTopic = "agents/{agent}/response"
+    root: AgentTopic = ROOT
 
     @model_validator(mode="after")
-    def _readable(self) -> "Topics":
-        decoder = Decoder(self.readings, self.channels)
-        for name in ("estimate", "model", "status", "health", "request", "response"):
-            if decoder.takes(getattr(self, name).format(sensor="s", agent="a")):
-                raise ValueError(f"expected {name} to match no topic of readings, or the agent reads itself")
+    def _apart(self) -> "Topics":
+        Decoder(self.readings, self.channels)
+        for template in self.readings:
+            if _reaches(topic_filter(template), self.root):
+                raise ValueError(f"expected root apart from {template}, or the agent reads itself")
         return self
 
 
@@ -197,6 +191,11 @@ class Settings(BaseSettings):
         if uplink and agent and broker and uplink.session(agent) == broker.session(agent):
             raise ValueError("expected another host, port or client_id than in broker")
         return uplink
+
+    @property
+    def own_topics(self) -> OwnTopics:
+        """Where this agent publishes."""
+        return OwnTopics(self.topics.root.format(agent=self.agent))
 
     @classmethod
     def settings_customise_sources(

@@ -52,8 +52,7 @@ def _shown(record: dict[str, Any], health: str, age_s: float, dead: bool, form: 
 
 def _from_broker(settings: Settings) -> str:
     there = brokers.address(settings.uplink or settings.broker, settings.agent)
-    topic = settings.topics.health.format(agent=settings.agent)
-    return mqtt.retained(there, topic, ANSWER_S).decode(errors="replace")
+    return mqtt.retained(there, settings.own_topics.health, ANSWER_S).decode(errors="replace")
 
 
 def _table(record: dict[str, Any], age_s: float, dead: bool) -> Iterator[str]:

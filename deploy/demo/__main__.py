@@ -92,7 +92,7 @@ def welcome(page: str, port: int, log: Path, seconds: float) -> None:
     if page:
         say.print(f"[bold]open {page}[/bold]", soft_wrap=True)
     say.print(f"the agent's log: tail -f {log.relative_to(ROOT)}", soft_wrap=True)
-    say.print(f"MQTT: {HOST}:{port}, topic calibrated/+/co")
+    say.print(f"MQTT: {HOST}:{port}, topic respire/+/calibrated/+/co")
     say.print("5092 and D3EB have their CO and NOx cells swapped, as in the paper: note their wide intervals")
     until = "until event time reaches the present" if seconds == float("inf") else f"for {seconds:g} s"
     say.print(f"one window a second, {until}; Ctrl-C ends it")

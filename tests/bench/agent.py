@@ -66,8 +66,8 @@ class Bench:
             watcher.on_message = lambda *m: (
                 online.append(time.monotonic()) if m[2].payload == b"online" else None
             )
-            watcher.publish("agents/van-1/status", b"", qos=1, retain=True).wait_for_publish(5)
-            watcher.subscribe("agents/van-1/status", qos=1)
+            watcher.publish("respire/van-1/status", b"", qos=1, retain=True).wait_for_publish(5)
+            watcher.subscribe("respire/van-1/status", qos=1)
             begun = time.monotonic()
             self.agent.start(OPENBLAS_NUM_THREADS="1", MALLOC_ARENA_MAX="1")  # as the unit does
             wait_until(lambda: online, what="the agent online")
@@ -92,7 +92,7 @@ class Bench:
         """Wait until the agent's health counts this many accepted readings."""
         with client(self.broker) as watcher:
             watcher.on_message = lambda *m: self.health.update(json.loads(m[2].payload))
-            watcher.subscribe("agents/van-1/health", qos=1)
+            watcher.subscribe("respire/van-1/health", qos=1)
             wait_until(
                 lambda: self.health.get("readings", {}).get("accepted", 0) >= readings,  # type: ignore[attr-defined]
                 timeout_s,
@@ -103,7 +103,7 @@ class Bench:
         """Wait until the outbox is empty."""
         with client(self.broker) as watcher:
             watcher.on_message = lambda *m: self.health.update(json.loads(m[2].payload))
-            watcher.subscribe("agents/van-1/health", qos=1)
+            watcher.subscribe("respire/van-1/health", qos=1)
             self.health = {}
             wait_until(
                 lambda: self.health.get("outbox", {"depth": 1})["depth"] == 0,  # type: ignore[index]

@@ -84,12 +84,11 @@ def test_health_is_described_as_a_real_agent_publishes_it(agent: AgentProcess, b
 
 
 def test_the_topics_are_the_defaults() -> None:
-    topics = settings.Topics()
-    names = {"sensor": "5A2D", "channel": "op1", "agent": "van-1"}
-    expected = [topic.format(**names) for topic in topics.readings]
-    expected += [topics.estimate.format(**names), f"{topics.estimate.format(**names)}/latest"]
-    rest = (topics.model, topics.status, topics.health, topics.request, topics.response + "/{{id}}")
-    expected += [topic.format(**names) for topic in rest]
+    defaults = settings.Settings(agent="van-1")
+    own, sensor = defaults.own_topics, "5A2D"
+    expected = [topic.format(sensor=sensor, channel="op1") for topic in defaults.topics.readings]
+    expected += [own.estimate(sensor), own.latest(sensor), own.model(sensor)]
+    expected += [own.status, own.health, own.request, own.response("{id}")]
     assert column("topic") == expected
 
 
@@ -123,9 +122,10 @@ def test_the_consumer_of_the_document_runs(tmp_path: Path, agent: AgentProcess, 
     file = tmp_path / "consumer.py"
     file.write_text(program)
     with client(broker) as publisher, client(broker) as ear:
-        early = {"sensor": "EARLY", "start": "", "revision": 0, "value": 0, "unit": "", "quality": 9}
-        publisher.publish("calibrated/EARLY/co", json.dumps(early), qos=1, retain=True).wait_for_publish(10)
-        collector = Collector(ear, "calibrated/5A2D/co")
+        early = b'{"agent":"EARLY","sensor":"","start":"","revision":0,"value":0,"unit":"","quality":9}'
+        topic = "respire/van-1/calibrated/5A2D/co"
+        publisher.publish("respire/early/calibrated/5A2D/co", early, qos=1, retain=True).wait_for_publish(10)
+        collector = Collector(ear, topic)
         command = [sys.executable, file, broker.host, str(broker.port)]
         with start(command, stdout=subprocess.PIPE, text=True) as consumer:
             assert consumer.stdout
@@ -134,14 +134,16 @@ def test_the_consumer_of_the_document_runs(tmp_path: Path, agent: AgentProcess, 
             lines = [consumer.stdout.readline() for _ in range(2)]
             wait_until(lambda: len(collector.payloads) >= 2)
             heard = sorted(collector.once().items())[:2]
-            again = retained(broker, "calibrated/5A2D/co/latest")
-            publisher.publish("calibrated/5A2D/co", again, qos=1).wait_for_publish(10)
-            publisher.publish("calibrated/5A2D/co", again.replace(b"5A2D", b"LAST"), qos=1)
+            again = retained(broker, f"{topic}/latest")
+            publisher.publish(topic, again, qos=1).wait_for_publish(10)
+            # Another van has a sensor of the same name.
+            other = again.replace(b"van-1", b"van-2")
+            publisher.publish("respire/van-2/calibrated/5A2D/co", other, qos=1)
             last = consumer.stdout.readline()
             consumer.terminate()
     values = [decode_estimate(payload).value for _, payload in heard]
     assert [line.split() for line in lines] == [
-        ["5A2D", "2024-02-01T09:00:00Z", str(values[0]), "ppm", "quality", "1"],
-        ["5A2D", "2024-02-01T09:15:00Z", str(values[1]), "ppm", "quality", "1"],
+        ["van-1", "5A2D", "2024-02-01T09:00:00Z", str(values[0]), "ppm", "quality", "1"],
+        ["van-1", "5A2D", "2024-02-01T09:15:00Z", str(values[1]), "ppm", "quality", "1"],
     ]
-    assert last.startswith("LAST "), "what came twice was not printed twice"
+    assert last.startswith("van-2 5A2D "), "what came twice was not printed twice"

@@ -16,7 +16,7 @@ from tests.support.broker import AgentProcess, Broker, Mosquitto, Proxy, client,
 from tests.support.needs import require
 from tests.support.processes import run_program
 
-WILL = ("agents/t/status", b"offline")
+WILL = ("respire/t/status", b"offline")
 
 
 class Line:
@@ -66,7 +66,7 @@ def send(broker: Broker, *payloads: bytes) -> None:
 def test_a_publication_is_told_when_the_broker_has_it(broker: Broker) -> None:
     with line(broker.port) as mine:
         mine.wait_for(Connected)
-        number = mine.connection.publish("calibrated/5A2D/co", b"{}")
+        number = mine.connection.publish("respire/van-1/calibrated/5A2D/co", b"{}")
         assert mine.wait_for(Published) == Published(number)
 
 
@@ -191,7 +191,7 @@ def test_messages_wait_for_their_turn_while_the_loop_works(broker: Broker) -> No
     with line(broker.port) as mine:
         mine.wait_for(Connected)
         with mine.inbox.turn:
-            sent = mine.connection.publish("calibrated/5A2D/co", b"{}")
+            sent = mine.connection.publish("respire/van-1/calibrated/5A2D/co", b"{}")
             assert mine.wait_for(Published) == Published(sent)
             send(broker, b"231.4")
             assert mine.inbox.receive(0.3, 10) == []

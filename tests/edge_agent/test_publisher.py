@@ -10,10 +10,10 @@ import pytest
 from paho.mqtt.client import Client
 
 from edge_agent.core.messages import Estimate, decode_estimate
+from edge_agent.core.topics import OwnTopics
 from edge_agent.journal import Change, Journal
 from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
 from edge_agent.publisher import IN_FLIGHT, Publisher
-from edge_agent.settings import Topics
 from tests.conftest import make_model
 from tests.support.broker import Broker, Mosquitto, Proxy, client, wait_until
 
@@ -34,12 +34,12 @@ class Way:
         ear.on_message = lambda *message: self.heard.append((message[2].topic, message[2].payload))
         subscribed: list[object] = []
         ear.on_subscribe = lambda *told: subscribed.append(told)
-        ear.subscribe([("calibrated/#", 1), ("agents/#", 1)])
+        ear.subscribe([("respire/#", 1)])
         wait_until(lambda: subscribed, what="the ear")
         self.inbox = Inbox()
         address = Address(broker.host, broker.port, "publisher", version)
-        self.connection = Connection(address, ("agents/van-1/status", b"offline"), self.inbox, lambda: 0)
-        self.publisher = Publisher(self.connection, Topics(), "van-1", journal)
+        self.connection = Connection(address, ("respire/van-1/status", b"offline"), self.inbox, lambda: 0)
+        self.publisher = Publisher(self.connection, OwnTopics("respire/van-1"), journal)
 
     def connect(self) -> None:
         self.connection.start([])
@@ -58,7 +58,7 @@ class Way:
         ]
 
     def on(self, topic: str) -> list[bytes]:
-        return [payload for heard, payload in self.heard if heard == topic]
+        return [payload for heard, payload in self.heard if heard == f"respire/van-1/{topic}"]
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_goodbye_is_said_although_the_broker_acknowledges_nothing(journal: Journ
         with proxy.deaf():
             way.publisher.flush()
             way.publisher.publish_offline()
-            wait_until(lambda: way.on("agents/van-1/status") == [b"offline"], 5, "goodbye")
+            wait_until(lambda: way.on("status") == [b"offline"], 5, "goodbye")
         way.connection.stop()
     proxy.close()
 
@@ -127,7 +127,7 @@ def test_an_estimate_that_the_broker_refuses_stays_until_it_is_let_in(
 ) -> None:
     """MQTT 5 tells of a refusal in the acknowledgement; 3.1.1 cannot."""
     acl = tmp_path / "acl"
-    acl.write_text("topic read #\ntopic write calibrated/5CB6/co\n")
+    acl.write_text("topic read #\ntopic write respire/van-1/calibrated/5CB6/co\n")
     broker = Mosquitto(tmp_path / "strict", f"acl_file {acl}")
     allowed = [replace(each, sensor="5CB6") for each in estimates(1)]
     made = journal.commit(Change(estimates=estimates(2) + allowed), now_ms=0)
@@ -163,19 +163,19 @@ def test_a_newcomer_finds_status_the_newest_and_the_cards(way: Way, journal: Jou
     way.publisher.publish_health('{"v":1}')
     way.publisher.flush()
     kept: dict[str, bytes] = {}
-    wait_until(lambda: way.on("agents/van-1/health"))
+    wait_until(lambda: way.on("health"))
     with client(broker) as newcomer:
         newcomer.on_message = lambda *m: kept.update({m[2].topic: m[2].payload} if m[2].retain else {})
-        newcomer.subscribe([("calibrated/#", 1), ("agents/#", 1)])
+        newcomer.subscribe([("respire/#", 1)])
         wait_until(lambda: len(kept) >= 4)
     assert set(kept) == {
-        "agents/van-1/status",
-        "agents/van-1/health",
-        "calibrated/5A2D/co/latest",
-        "calibrated/5A2D/model",
+        "respire/van-1/status",
+        "respire/van-1/health",
+        "respire/van-1/calibrated/5A2D/co/latest",
+        "respire/van-1/calibrated/5A2D/model",
     }
-    assert kept["agents/van-1/status"] == b"online"
-    assert decode_estimate(kept["calibrated/5A2D/co/latest"]).seq == 3
+    assert kept["respire/van-1/status"] == b"online"
+    assert decode_estimate(kept["respire/van-1/calibrated/5A2D/co/latest"]).seq == 3
 
 
 def test_a_card_whose_model_went_while_the_broker_was_away_is_taken_down(
@@ -219,9 +219,9 @@ def test_whatever_is_asked_is_answered_and_harms_nothing(
     way.publisher.request(json.dumps(asked).encode())
     while way.publisher.answer():
         pass
-    wait_until(lambda: way.on("agents/van-1/response/a"))
+    wait_until(lambda: way.on("response/a"))
     expected = answer if isinstance(answer, dict) else {"id": "a", "error": answer}
-    assert [json.loads(payload) for payload in way.on("agents/van-1/response/a")] == [expected]
+    assert [json.loads(payload) for payload in way.on("response/a")] == [expected]
 
 
 @pytest.mark.parametrize(

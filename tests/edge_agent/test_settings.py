@@ -64,8 +64,8 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
             "broker.host: expected a name or an address, without mqtt:// and without a port, got 'mqtt://x'",
         ),
         (
-            "[topics]\nestimate = 'sensors/{sensor}/op1'",
-            "topics: expected estimate to match no topic of readings, or the agent reads itself",
+            "[topics]\nroot = 'sensors/{agent}'",
+            "topics: expected root apart from sensors/{sensor}/{channel}, or the agent reads itself",
         ),
         ("[broker]\nhots = 'x'", "broker.hots: no such setting; did you mean host?"),
         ("[uplink]\nhots = 'x'", "uplink.hots: no such setting; did you mean host?"),
@@ -76,7 +76,18 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
             "journal.durability: expected 'power-loss' or 'process-crash', got 'yes'",
         ),
         ("agent = 'a/b'", "agent: expected 1-64 printable characters without / + #, got 'a/b'"),
-        ("[topics]\nestimate = 'co'", "topics.estimate: expected a topic with {sensor} in it once, got 'co'"),
+        (
+            "[topics]\nroot = 'co'",
+            "topics.root: expected a topic with {agent} as one of its levels, got 'co'",
+        ),
+        (
+            "[topics]\nroot = 'x-{agent}/+'",
+            "topics.root: expected a topic with {agent} as one of its levels, got 'x-{agent}/+'",
+        ),
+        (
+            "[topics]\nroot = '{agent}/+'",
+            "topics.root: expected a topic without + # $ or other braces, got '{agent}/+'",
+        ),
         ("[topics]\nreadings = ['x/#']", "topics: 'x/#': expected {sensor} once and {channel} at most once"),
         ("[broker]\npassword_file = 'x'", "broker: expected a username beside password_file"),
         ("[uplink]\nport = 1883", "uplink: expected another host, port or client_id than in broker"),

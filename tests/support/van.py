@@ -127,24 +127,26 @@ class Van:
     client: Client = field(default_factory=lambda: Client(CallbackAPIVersion.VERSION2))
 
     def connect(self) -> None:
-        self.client.will_set(f"agents/{self.name}/status", "offline", qos=1, retain=True)
+        self.client.will_set(f"respire/{self.name}/status", "offline", qos=1, retain=True)
         self.client.on_message = self._answer
         self.client.connect("127.0.0.1", self.port)
         self.client.loop_start()
-        self.client.subscribe(f"agents/{self.name}/request", qos=1)
-        self._send(f"agents/{self.name}/status", "online", retain=True)
+        self.client.subscribe(f"respire/{self.name}/request", qos=1)
+        self._send(f"respire/{self.name}/status", "online", retain=True)
 
     def publish(self, message: Json) -> None:
         """Publish one estimate, and the newest as retained, as the contract says."""
-        topic = f"calibrated/{message['sensor']}/co"
+        topic = f"respire/{self.name}/calibrated/{message['sensor']}/co"
         self._send(topic, json.dumps(message))
         self._send(f"{topic}/latest", json.dumps(message), retain=True)
 
     def publish_card(self, sensor: str, **changes: Any) -> None:
-        self._send(f"calibrated/{sensor}/model", json.dumps(card(sensor, **changes)), retain=True)
+        self._send(
+            f"respire/{self.name}/calibrated/{sensor}/model", json.dumps(card(sensor, **changes)), retain=True
+        )
 
     def publish_health(self, message: Json) -> None:
-        self._send(f"agents/{self.name}/health", json.dumps(message), retain=True)
+        self._send(f"respire/{self.name}/health", json.dumps(message), retain=True)
 
     def send_raw(self, topic: str, payload: bytes) -> None:
         self.client.publish(topic, payload, qos=1).wait_for_publish(10)
@@ -168,7 +170,7 @@ class Van:
 
     def _answer(self, client: Client, _: object, message: MQTTMessage) -> None:
         request = json.loads(message.payload)
-        topic = f"agents/{self.name}/response/{request['id']}"
+        topic = f"respire/{self.name}/response/{request['id']}"
         if self.busy > 0:
             self.busy -= 1
             refusal = {"id": request["id"], "error": "too many requests wait; ask again later"}

@@ -65,7 +65,7 @@ def replayed(stream: list[Reading], bundles: Path) -> dict[tuple[str, int], byte
 class Collector:
     """A consumer with a kept session: every estimate it was sent, in order of arrival."""
 
-    def __init__(self, consumer: Client, topic: str = "calibrated/+/co") -> None:
+    def __init__(self, consumer: Client, topic: str = "respire/van-1/calibrated/+/co") -> None:
         self.estimates: list[Estimate] = []
         self.payloads: dict[tuple[str, int], set[bytes]] = {}
         consumer.on_message = self._on_message
@@ -140,7 +140,7 @@ def retained(broker: Broker, topic: str) -> bytes:
 
 
 def health(broker: Broker) -> dict[str, object]:
-    return dict(json.loads(retained(broker, "agents/van-1/health")))
+    return dict(json.loads(retained(broker, "respire/van-1/health")))
 
 
 def test_a_newcomer_finds_status_health_cards_and_the_newest_estimate(
@@ -149,9 +149,11 @@ def test_a_newcomer_finds_status_health_cards_and_the_newest_estimate(
     publish(publisher, readings(minutes=31, sensors=("5A2D",)))
     wait_until(lambda: len(collector.payloads) >= 2)
     newest = max(collector.estimates, key=lambda e: e.start_ms)
-    wait_until(lambda: decode_estimate(retained(broker, "calibrated/5A2D/co/latest")).seq == newest.seq)
-    assert retained(broker, "agents/van-1/status") == b"online"
-    card = json.loads(retained(broker, "calibrated/5A2D/model"))
+    wait_until(
+        lambda: decode_estimate(retained(broker, "respire/van-1/calibrated/5A2D/co/latest")).seq == newest.seq
+    )
+    assert retained(broker, "respire/van-1/status") == b"online"
+    card = json.loads(retained(broker, "respire/van-1/calibrated/5A2D/model"))
     assert card["id"] == newest.model
     assert len(card["curves"]["temperature"]) == len(card["curves"]["op1"])
     told = health(broker)
@@ -167,7 +169,7 @@ def test_history_is_answered_on_request(
     answers: list[dict[str, object]] = []
     with client(broker) as page:
         page.on_message = lambda *message: answers.append(json.loads(message[2].payload))
-        page.subscribe("agents/van-1/response/+", qos=1)
+        page.subscribe("respire/van-1/response/+", qos=1)
         for request in (
             b'{"id": "a", "sensor": "5A2D", "last": 3}',
             b'{"id": "b", "sensor": "none", "last": 3}',
@@ -175,7 +177,7 @@ def test_history_is_answered_on_request(
             b'{"id": "not/one", "sensor": "5A2D"}',
             b"[" * 900,
         ):
-            page.publish("agents/van-1/request", request, qos=1)
+            page.publish("respire/van-1/request", request, qos=1)
         wait_until(lambda: len(answers) >= 5)
     mine = [answer for answer in answers if answer["id"] == "a"]
     assert [(answer["index"], answer["of"]) for answer in mine] == [(0, 3), (1, 3), (2, 3)]
@@ -299,10 +301,10 @@ def test_status_asks_the_broker(
     assert json.loads(capsys.readouterr().out)["agent"] == "van-1"
     agent.stop()
     with client(broker) as passer_by:
-        passer_by.publish("agents/van-1/health", b"", qos=1, retain=True).wait_for_publish(5)
+        passer_by.publish("respire/van-1/health", b"", qos=1, retain=True).wait_for_publish(5)
     assert main(ask) == 1
     where = f"127.0.0.1:{broker.port}"
-    words = "no agent has published health on this broker (agents/van-1/health)"
+    words = "no agent has published health on this broker (respire/van-1/health)"
     assert capsys.readouterr().err == f"edge-agent: {where}: {words}\n"
 
 
@@ -345,5 +347,5 @@ def test_sigterm_ends_it_soon_without_closing_windows(
     publish(publisher, readings(minutes=5))
     wait_until(lambda: health(broker)["readings"]["accepted"] == 90)  # type: ignore[index]
     assert agent.stop() == 0
-    assert retained(broker, "agents/van-1/status") == b"offline"
+    assert retained(broker, "respire/van-1/status") == b"offline"
     assert collector.estimates == []

@@ -71,7 +71,7 @@ def test_an_agent_serves_the_sound_sensors_through_a_thousand_hostile_bundles(
     values: list[object] = []
     with client(broker) as van:
         van.on_message = lambda *message: values.append(json.loads(message[2].payload)["value"])
-        van.subscribe("calibrated/5A2D/co", qos=1)
+        van.subscribe("respire/van-1/calibrated/5A2D/co", qos=1)
         publish(van, readings(minutes=17, sensors=("5A2D",)))
         wait_until(lambda: len(values) == 1)
         before = health(broker)["bundles"]["refused"]  # type: ignore[index]
@@ -151,9 +151,9 @@ def test_what_an_old_session_of_the_uplink_delivers_is_acknowledged_there(
     answers: list[object] = []
     with client(uplink) as city:
         city.on_message = lambda *message: answers.append(json.loads(message[2].payload))
-        city.subscribe("agents/van-1/response/+", qos=1)
+        city.subscribe("respire/van-1/response/+", qos=1)
         publish(city, readings(minutes=2))
-        city.publish("agents/van-1/request", b'{"id": "a", "sensor": "5A2D"}', qos=1)
+        city.publish("respire/van-1/request", b'{"id": "a", "sensor": "5A2D"}', qos=1)
         wait_until(lambda: answers, 10, "an answer")
     agent.stop()
     uplink.stop()

@@ -42,9 +42,9 @@ class Driven:
         self._agent = Agent(settings, clock)
         self._heard: list[tuple[str, bytes]] = []
         van.on_message = lambda *message: self._heard.append((message[2].topic, message[2].payload))
-        van.subscribe([("calibrated/+/co", 1), ("agents/van-1/#", 1)])
+        van.subscribe("respire/van-1/#", 1)
         self._agent.start()
-        self.turn_until(lambda: ("agents/van-1/status", b"online") in self._heard)
+        self.turn_until(lambda: ("respire/van-1/status", b"online") in self._heard)
 
     def turn_until(self, condition: object) -> None:
         """Turns until something is the case."""
@@ -63,7 +63,7 @@ class Driven:
     def turn(self, times: int = 1) -> None:
         """So many whole turns; a request that asks nothing keeps the loop from waiting."""
         for _ in range(times):
-            self._van.publish("agents/van-1/request", b"", qos=1).wait_for_publish(10)
+            self._van.publish("respire/van-1/request", b"", qos=1).wait_for_publish(10)
             self._agent.step()
 
     def say(self, channel: str, payload: object, sensor: str = "5A2D") -> None:
@@ -97,7 +97,11 @@ class Driven:
         return self._estimates()
 
     def _estimates(self) -> list[Estimate]:
-        return [decode_estimate(payload) for topic, payload in self._heard if topic == "calibrated/5A2D/co"]
+        return [
+            decode_estimate(payload)
+            for topic, payload in self._heard
+            if topic == "respire/van-1/calibrated/5A2D/co"
+        ]
 
     def stop(self) -> None:
         self._agent.stop()
@@ -243,7 +247,7 @@ def test_one_stamp_from_far_ahead_spoils_neither_what_is_open_nor_what_is_latest
         minute(second, number)
     [estimate] = second.estimates(1)
     assert (estimate.start_ms, estimate.minutes["op1"]) == (START_MS + 30 * MINUTE_MS, 15)
-    assert decode_estimate(retained(broker, "calibrated/5A2D/co/latest")) == estimate
+    assert decode_estimate(retained(broker, "respire/van-1/calibrated/5A2D/co/latest")) == estimate
     second.stop()
 
 

@@ -464,14 +464,14 @@ def test_a_killed_agent_shows_as_offline(page: Page, van: Van) -> None:
 def test_what_is_taken_out_of_service_leaves_the_page(page: Page, van: Van) -> None:
     """Clearing what is retained of a sensor or a van takes it off an open page; it can come back."""
     page.wait_for_text("All 6 sensors report.", "h1")
-    van.clear("calibrated/5A2D/co/latest")
+    van.clear("respire/van-1/calibrated/5A2D/co/latest")
     page.wait_for_text("All 5 sensors report.", "h1")
     van.publish(van.past["5A2D"][-1])
     page.wait_for_text("All 6 sensors report.", "h1")
     page.wait_for_text("Data OK", '[data-sensor="5A2D"]')
-    van.clear("agents/van-1/status")
+    van.clear("respire/van-1/status")
     page.wait_for_text("Unknown", '[data-agent="van-1"]')
-    van.clear("agents/van-1/health")
+    van.clear("respire/van-1/health")
     page.wait("document.querySelector('[data-agent=\"van-1\"]') === null")
 
 
@@ -577,7 +577,7 @@ def test_as_many_sensors_as_an_agent_takes_are_shown_and_the_rest_is_told(page: 
     start = newest_start(van, "5A2D")
     crowd = [f"N{i:03d}" for i in range(250)]
     for sensor in crowd:
-        van.send_raw(f"calibrated/{sensor}/co", json.dumps(estimate(sensor, start)).encode())
+        van.send_raw(f"respire/van-1/calibrated/{sensor}/co", json.dumps(estimate(sensor, start)).encode())
     page.wait_for_text("All 256 sensors report.", "h1")
     assert page.evaluate("document.querySelector('.unshown').innerText") == ""
     van.publish_health(
@@ -601,7 +601,7 @@ def test_hostile_text_is_only_text(page: Page, van: Van) -> None:
     van.publish(estimate(turned, start))
     van.publish_health(health(time.time(), {turned: sensor_health(time.time())}))
     for payload in (b"\xff\xfe", b"[" * 50_000, b'{"v": 1}', b"x" * 200_000):
-        van.send_raw("calibrated/5A2D/co", payload)
+        van.send_raw("respire/van-1/calibrated/5A2D/co", payload)
     page.wait_for_text("6 messages could not be read.", "footer")
     assert page.evaluate("document.querySelectorAll('.card').length") == 7
     page.wait_for_text(HOSTILE, ".troubles")
@@ -738,7 +738,7 @@ def test_an_address_that_cannot_be_used_is_said(chromium: Chromium, site: str, a
 
 @pytest.mark.parametrize(
     ("kind", "topic"),
-    [("subscribeLiteral", "agents/+/health"), ("subscribePattern", "agents/van-1/response/#")],
+    [("subscribeLiteral", "respire/+/health"), ("subscribePattern", "respire/van-1/response/#")],
 )
 def test_a_refused_subscription_is_not_live(
     chromium: Chromium, site: str, tmp_path: Path, kind: str, topic: str

@@ -336,14 +336,14 @@ def test_with_an_uplink_no_will_is_left_where_nobody_says_online(
     heard: list[str] = []
     with client(broker) as ear:
         ear.on_message = lambda *message: heard.append(message[2].topic)
-        ear.subscribe([("agents/#", 1), ("end", 1)])
+        ear.subscribe([("respire/#", 1), ("end", 1)])
         proxy.cut()
         agent.wait_for("broker.connected", 3)
         ear.publish("end", b"", qos=1)
         wait_until(lambda: heard)
     assert heard == ["end"]
     agent.kill()
-    wait_until(lambda: retained(uplink, "agents/van-1/status") == b"offline", what="the will")
+    wait_until(lambda: retained(uplink, "respire/van-1/status") == b"offline", what="the will")
     uplink.stop()
     proxy.close()
 
@@ -365,7 +365,7 @@ def test_damage_inside_rows_is_set_aside_and_the_rest_goes_on(
             db.commit()
         agent.start()
         agent.wait_for("broker.connected", 2)
-        publisher.publish("agents/van-1/request", json.dumps({"id": "a", "sensor": "5A2D"}), qos=1)
+        publisher.publish("respire/van-1/request", json.dumps({"id": "a", "sensor": "5A2D"}), qos=1)
         later = [r._replace(at_ms=r.at_ms + 3_600_000) for r in readings(minutes=16, sensors=("5A2D",))]
         publish(publisher, later)
         wait_until(lambda: {e.seq for e in collector.estimates} >= {1, 2})

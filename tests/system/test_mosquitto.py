@@ -127,15 +127,15 @@ def test_readings_become_estimates_for_those_who_may_hear_them(
     """The whole way: a sensor speaks, a consumer hears, the dashboard asks over WebSockets."""
     with (
         deployed.user("5A2D") as sensor,
-        deployed.user("consumer", "calibrated/+/co") as consumer,
-        deployed.user("dashboard", "agents/+/response/+", websockets=True) as page,
+        deployed.user("consumer", "respire/van-1/calibrated/+/co") as consumer,
+        deployed.user("dashboard", "respire/+/response/+", websockets=True) as page,
     ):
         for reading in readings(minutes=16, sensors=("5A2D",)):
             payload = json.dumps({"value": reading.value, "at": reading.at_ms})
             sensor.client.publish(f"sensors/5A2D/{reading.channel}", payload, qos=1)
         wait_until(lambda: consumer.heard, what="an estimate")
         assert decode_estimate(consumer.heard[0]).value is not None
-        assert page.say("agents/van-1/request", '{"id": "a", "sensor": "5A2D"}') == "Success"
+        assert page.say("respire/van-1/request", '{"id": "a", "sensor": "5A2D"}') == "Success"
         wait_until(lambda: page.heard, what="an answer")
         assert json.loads(page.heard[0])["estimate"] == json.loads(consumer.heard[0])
 
@@ -149,19 +149,19 @@ def test_the_vans_own_user_may_ask_the_broker_for_its_status(
 
 def test_nobody_can_say_what_is_not_theirs(deployed: Deployed) -> None:
     forged = '{"v": 1, "value": 0}'
-    with deployed.user("consumer", "calibrated/#") as consumer:
+    with deployed.user("consumer", "respire/van-1/calibrated/#") as consumer:
         with deployed.user("5A2D") as sensor:
-            assert sensor.say("calibrated/5A2D/co", forged) == "Not authorized"
+            assert sensor.say("respire/van-1/calibrated/5A2D/co", forged) == "Not authorized"
             assert sensor.say("sensors/5CB6/op1") == "Not authorized"
-            assert sensor.say("agents/van-1/status", "offline") == "Not authorized"
+            assert sensor.say("respire/van-1/status", "offline") == "Not authorized"
             assert sensor.say("sensors/5A2D/op1") != "Not authorized"
-        assert consumer.say("calibrated/5A2D/co", forged) == "Not authorized"
-        assert consumer.say("agents/van-1/request") == "Not authorized"
+        assert consumer.say("respire/van-1/calibrated/5A2D/co", forged) == "Not authorized"
+        assert consumer.say("respire/van-1/request") == "Not authorized"
         with deployed.user("dashboard") as page:
-            assert page.say("calibrated/5A2D/co", forged) == "Not authorized"
+            assert page.say("respire/van-1/calibrated/5A2D/co", forged) == "Not authorized"
         with deployed.user("van-1") as agent:
             assert agent.say("sensors/5A2D/op1") == "Not authorized"
-            agent.say("calibrated/5A2D/co", '{"v": 1, "true": 1}')
+            agent.say("respire/van-1/calibrated/5A2D/co", '{"v": 1, "true": 1}')
         wait_until(lambda: consumer.heard)
         assert consumer.heard == [b'{"v": 1, "true": 1}']
 

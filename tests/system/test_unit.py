@@ -99,7 +99,7 @@ def test_the_agent_works_under_the_units_own_filter_of_system_calls(tmp_path: Pa
     told: list[dict[str, object]] = []
     with client(broker) as ear:
         ear.on_message = lambda *message: told.append(json.loads(message[2].payload))
-        ear.subscribe("agents/van-1/health", qos=1)
+        ear.subscribe("respire/van-1/health", qos=1)
         ear.publish("sensors/5A2D/op1", '{"value": 231.4, "at": "2024-02-01T10:15:30Z"}', qos=1)
         wait_until(lambda: told and told[-1]["readings"]["accepted"] == 1, what="a reading")  # type: ignore[index]
     assert agent.stop() == 0

@@ -69,7 +69,7 @@ export class Broker implements Line {
   ask(request: Request): void {
     const { id, agent, sensor, last } = request;
     this.subscribe([answerTopic(request)], () =>
-      this.client?.publish(`agents/${agent}/request`, JSON.stringify({ id, sensor, last }), { qos: 1 }),
+      this.client?.publish(`respire/${agent}/request`, JSON.stringify({ id, sensor, last }), { qos: 1 }),
     );
   }
 
@@ -114,5 +114,5 @@ export class Broker implements Line {
 }
 
 function answerTopic({ agent, id }: Request): string {
-  return `agents/${agent}/response/${id}`;
+  return `respire/${agent}/response/${id}`;
 }

@@ -200,26 +200,36 @@ export function decodeAnswer(payload: Uint8Array): Answer | null {
 }
 
 export type Subject =
-  | { kind: "estimate" | "latest" | "card"; sensor: string }
+  | { kind: "estimate" | "latest" | "card"; agent: string; sensor: string }
   | { kind: "status" | "health"; agent: string }
   | { kind: "answer"; agent: string; id: string };
 
 export const SUBSCRIPTIONS = [
-  "agents/+/status",
-  "agents/+/health",
-  "calibrated/+/model",
-  "calibrated/+/co/latest",
-  "calibrated/+/co",
+  "respire/+/status",
+  "respire/+/health",
+  "respire/+/calibrated/+/model",
+  "respire/+/calibrated/+/co/latest",
+  "respire/+/calibrated/+/co",
 ];
+
+const OF_SENSOR = new Map<string, "estimate" | "latest" | "card">([
+  ["co", "estimate"],
+  ["co/latest", "latest"],
+  ["model", "card"],
+]);
 
 /** The subject of a topic; null for a topic outside the contract. */
 export function subjectOf(topic: string): Subject | null {
-  const [root, name = "", leaf = "", more = "", ...rest] = topic.split("/");
-  if (topicLevel(name) === null || rest.length > 0) return null;
-  if (root === "calibrated" && leaf === "co" && more === "") return { kind: "estimate", sensor: name };
-  if (root === "calibrated" && leaf === "co" && more === "latest") return { kind: "latest", sensor: name };
-  if (root === "calibrated" && leaf === "model" && more === "") return { kind: "card", sensor: name };
-  if (root === "agents" && leaf === "response" && more !== "") return { kind: "answer", agent: name, id: more };
-  if (root === "agents" && (leaf === "status" || leaf === "health") && more === "") return { kind: leaf, agent: name };
+  const [root, agent = "", leaf = "", name = "", ...below] = topic.split("/");
+  if (root !== "respire" || topicLevel(agent) === null) return null;
+  if (leaf === "calibrated" && topicLevel(name) !== null) return ofSensor(agent, name, below.join("/"));
+  if (below.length > 0) return null;
+  if (leaf === "response" && name !== "") return { kind: "answer", agent, id: name };
+  if ((leaf === "status" || leaf === "health") && name === "") return { kind: leaf, agent };
   return null;
+}
+
+function ofSensor(agent: string, sensor: string, leaf: string): Subject | null {
+  const kind = OF_SENSOR.get(leaf);
+  return kind ? { kind, agent, sensor } : null;
 }

@@ -89,21 +89,28 @@ test("a card keeps only curves that fit its temperatures, and none if these do n
 });
 
 test("names are those the agent accepts", () => {
-  for (const name of ["5A2D", "ä b", "😀", "x".repeat(64)]) expect(subjectOf(`calibrated/${name}/co`)).not.toBeNull();
+  for (const name of ["5A2D", "ä b", "😀", "x".repeat(64)]) expect(subjectOf(`respire/van-1/calibrated/${name}/co`)).not.toBeNull();
   for (const name of ["", "\u202e", "a\u200bb", "a\u00a0b", "a\tb", "\ue000", "x".repeat(65)])
-    expect(subjectOf(`calibrated/${name}/co`)).toBeNull();
+    expect(subjectOf(`respire/van-1/calibrated/${name}/co`)).toBeNull();
 });
 
 test("topics outside the contract have no subject", () => {
-  expect(subjectOf("calibrated/5A2D/co/latest")).toEqual({ kind: "latest", sensor: "5A2D" });
-  expect(subjectOf("agents/van-1/response/7")).toEqual({ kind: "answer", agent: "van-1", id: "7" });
+  expect(subjectOf("respire/van-1/calibrated/5A2D/co/latest")).toEqual({ kind: "latest", agent: "van-1", sensor: "5A2D" });
+  expect(subjectOf("respire/van-1/response/7")).toEqual({ kind: "answer", agent: "van-1", id: "7" });
   for (const topic of [
     "",
-    "calibrated",
-    "calibrated//co",
-    "calibrated/5A2D/no2",
-    "calibrated/5A2D/co/latest/x",
-    "agents/van-1/response",
+    "respire",
+    "respire/van-1",
+    "respire//status",
+    "respire/van-1/status/x",
+    "respire/van-1/calibrated",
+    "respire/van-1/calibrated//co",
+    "respire/van-1/calibrated/5A2D/no2",
+    "respire/van-1/calibrated/5A2D/co/latest/x",
+    "respire/van-1/calibrated/5A2D/constructor",
+    "respire/van-1/response",
+    "respire/van-1/response/7/8",
+    "calibrated/5A2D/co",
   ])
     expect(subjectOf(topic)).toBeNull();
 });

@@ -1,0 +1,48 @@
+"""Where one agent publishes: everything lies under its root, so that a broker's ACL needs one line for it."""
+
+from dataclasses import dataclass
+
+ROOT = "respire/{agent}"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTopics:
+    """The topics of one agent.
+
+    >>> topics = OwnTopics("respire/van-1")
+    >>> topics.status, topics.latest("5A2D"), topics.response("q7")
+    ('respire/van-1/status', 'respire/van-1/calibrated/5A2D/co/latest', 'respire/van-1/response/q7')
+    """
+
+    root: str
+
+    @property
+    def status(self) -> str:
+        """Whether the agent is connected."""
+        return f"{self.root}/status"
+
+    @property
+    def health(self) -> str:
+        """How the agent works."""
+        return f"{self.root}/health"
+
+    @property
+    def request(self) -> str:
+        """Requests for history."""
+        return f"{self.root}/request"
+
+    def response(self, request: str) -> str:
+        """The answers to one request."""
+        return f"{self.root}/response/{request}"
+
+    def estimate(self, sensor: str) -> str:
+        """The estimates of a sensor."""
+        return f"{self.root}/calibrated/{sensor}/co"
+
+    def latest(self, sensor: str) -> str:
+        """The newest estimate of a sensor."""
+        return f"{self.estimate(sensor)}/latest"
+
+    def model(self, sensor: str) -> str:
+        """The card of a sensor's model."""
+        return f"{self.root}/calibrated/{sensor}/model"
