@@ -19,8 +19,15 @@ ROOMS = {
     "model_export.files": {"edge_agent.core"},
     "model_export.regression": {"edge_agent.core"},
     "model_export.figures": {"edge_agent.core"},
+    "model_export.engine": {"edge_agent.core"},
     "model_export.simulator": {"edge_agent.core", "model_export.files"},
     "model_export.recordings": {"edge_agent.core", "model_export.regression"},
+}
+ROOMS["model_export.archive"] = {
+    "edge_agent.core",
+    "model_export.engine",
+    "model_export.files",
+    "model_export.figures",
 }
 ROOMS["model_export.calibration"] = {
     *ROOMS["model_export.recordings"],

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from edge_agent.core.errors import RespireError
+from model_export.cli import archive as archive_cli
 from model_export.cli import experiment as experiment_cli
 from model_export.cli import simulate as simulate_cli
 from model_export.cli.console import bar, in_words, print_result, say
@@ -54,6 +55,7 @@ app = typer.Typer(
 app.command()(experiment_cli.experiment)
 app.command()(experiment_cli.breakdown)
 app.command("simulate")(simulate_cli.command)
+app.command()(archive_cli.recalibrate)
 
 
 class Plain(TyperCommand):

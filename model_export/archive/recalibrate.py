@@ -1,0 +1,176 @@
+"""One series of an archive to estimates: the task of `recalibrate`. It gets paths and returns small rows."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edge_agent.core import bundle
+from edge_agent.core.errors import BadRecording, RespireError
+from edge_agent.core.messages import format_time
+from edge_agent.core.model import Model
+from edge_agent.core.warming import REACH_MS, TEMPERATURE
+from edge_agent.core.windows import WINDOW_MS
+from model_export.archive import written
+from model_export.archive.estimates import Estimates, estimate
+from model_export.archive.layout import Part, Series
+from model_export.archive.past import Temperatures
+from model_export.archive.published import newest, windows_again
+from model_export.archive.rows import Rows, read
+from model_export.archive.windows import windows_of
+from model_export.archive.written import Before
+
+SAME = 5e-10  # half a unit of the last published decimal
+
+Fact = dict[str, Any]  # one sensor in one month: what was made, or why nothing was
+Past = dict[str, Temperatures]  # the last day of each sensor
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A series, the bundles of its sensors, and the folder of all output."""
+
+    series: Series
+    bundles: Mapping[str, Path]  # by sensor
+    out: Path
+    first_revision: int = 1  # where the old estimate is not known: the van has published revision 0
+
+
+def recalibrate(task: Task) -> list[Fact]:
+    """Write every part that is not written yet; a part that fails is named, and the next one is done."""
+    models = {sensor: bundle.decode(path.read_bytes(), path.name) for sensor, path in task.bundles.items()}
+    facts, before, past = list[Fact](), task.series.before, None
+    for part in task.series.parts:
+        try:
+            done, past = _one(task, part, before, past, models)
+            facts += done
+        except RespireError as error:
+            facts.append({"sensor": part.sensor, "month": part.month, "skipped": str(error)})
+            past = None
+        before = part
+    return facts
+
+
+def target(part: Part, models: Mapping[str, Model], out: Path) -> Path:
+    """The file of a part; other models have other files, so nothing is ever overwritten."""
+    ids = " ".join(sorted(model.id for model in models.values()))
+    return out / part.name / f"{sha256(ids.encode()).hexdigest()[:16]}.parquet"
+
+
+def _one(
+    task: Task, part: Part, earlier: Part | None, past: Past | None, models: Mapping[str, Model]
+) -> tuple[list[Fact], Past | None]:
+    path = target(part, models, task.out)
+    if path.exists():
+        return written.facts_of(path), None
+    if part.sensor and part.sensor not in models:
+        raise BadRecording(f"{part.sensor}: expected a bundle, got none; make one with model-export fit")
+    past = _last_day(earlier, part, models) if past is None else past
+    rows, left_out = read(part, _channels(models))
+    old = _superseded(part, path, models, task.out)
+    tables, facts, after = [], list[Fact](), Past()
+    for sensor, own in rows.items():
+        try:
+            made, published = _estimated(sensor, own, models, past.get(sensor))
+        except RespireError as error:
+            facts.append({"sensor": sensor, "month": part.month, "skipped": str(error)})
+            continue
+        before = Before.of(made.start_ms, old.get(sensor, published), task.first_revision)
+        after[sensor] = made.temperatures
+        tables.append(written.table(made, before))
+        facts.append(_fact(part, made, before, own, left_out))
+    if tables:
+        written.write(path, tables, facts)
+    return facts, after
+
+
+def _estimated(
+    sensor: str, rows: Rows, models: Mapping[str, Model], past: Temperatures | None
+) -> tuple[Estimates, Rows | None]:
+    """The new estimates of a sensor, and the published ones that they were made from."""
+    if sensor not in models:
+        raise BadRecording(f"{sensor}: expected a bundle, got none; make one with model-export fit")
+    model = models[sensor]
+    needed = {*model.measured, model.auxiliary}
+    if missing := sorted(needed - rows.channels.keys()):
+        raise BadRecording(f"{sensor}: expected columns {', '.join(sorted(needed))}, got no {missing[0]}")
+    channels = {name: rows.channels[name] for name in needed}
+    if rows.table is None:
+        return estimate(windows_of(rows.at_ms, channels, WINDOW_MS), model, past), None
+    rows = newest(Rows(rows.at_ms, channels, rows.minutes, rows.table))
+    windows, unsynchronised = windows_again(rows, model, WINDOW_MS)
+    return estimate(windows, model, past, unsynchronised), rows
+
+
+def _channels(models: Mapping[str, Model]) -> Iterator[str]:
+    yield TEMPERATURE
+    for model in models.values():
+        yield from (*model.measured, model.auxiliary)
+
+
+def _last_day(earlier: Part | None, part: Part, models: Mapping[str, Model]) -> Past:
+    """The temperatures of the day before a part, from the part before it; none if that cannot be read."""
+    first_ms = part.span_ms[0]
+    if earlier is None or earlier.span_ms[1] != first_ms:
+        return {}
+    try:
+        rows, _ = read(earlier, _channels(models), from_ms=first_ms - REACH_MS)
+        return {
+            sensor: _estimated(sensor, own, models, None)[0].temperatures
+            for sensor, own in rows.items()
+            if sensor in models
+        }
+    except RespireError:  # the fault is named where that part itself is done
+        return {}
+
+
+def _superseded(part: Part, path: Path, models: Mapping[str, Model], out: Path) -> dict[str, Rows]:
+    """The estimates of an earlier recalibration of this part into the same folder."""
+    there = Part(part.sensor, part.month, out / part.name)
+    if not [file for file in there.files() if file != path]:
+        return {}
+    return {sensor: newest(rows) for sensor, rows in read(there, _channels(models))[0].items()}
+
+
+def _fact(part: Part, made: Estimates, before: Before, rows: Rows, left_out: Mapping[str, int]) -> Fact:
+    """What a person wants to know about one month of one sensor."""
+    new, old = made.value, before.value
+    both = ~np.isnan(new) & ~np.isnan(old)
+    change = (new - old)[both]
+    spread = np.percentile(change, [5, 50, 95]) if both.any() else [None] * 3
+    return {
+        "sensor": made.model.sensor,
+        "month": part.month,
+        "from": format_time(int(made.start_ms[0])),
+        "to": format_time(int(made.start_ms[-1]) + made.length_ms),
+        "unit": made.model.unit,
+        "readings": _readings(rows),
+        "rows_outside_month": left_out["outside the month"],
+        "windows": len(made),
+        "with_value": int((~np.isnan(new)).sum()),
+        "had_value": int((~np.isnan(old)).sum()),
+        "changed": int((np.abs(change) > SAME).sum() + (np.isnan(new) != np.isnan(old)).sum()),
+        "mean_before": _mean(old[both]),
+        "mean_after": _mean(new[both]),
+        **dict(zip(("change_p5", "change_p50", "change_p95"), map(_rounded, spread), strict=True)),
+        "model": made.model.id,
+        "superseded_models": sorted({name for name in set(before.model.tolist()) if name}),
+        "revision": int(before.next_revision.max(initial=0)),
+    }
+
+
+def _readings(rows: Rows) -> int:
+    return (
+        0 if rows.table is not None else int(sum((~np.isnan(each)).sum() for each in rows.channels.values()))
+    )
+
+
+def _mean(values: Any) -> float | None:
+    return _rounded(values.mean()) if len(values) else None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), written.DIGITS)

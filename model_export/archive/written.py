@@ -1,0 +1,126 @@
+"""Estimates as a Parquet file: the fields of the wire contract, and what each estimate supersedes."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from edge_agent.core.errors import BadRecording
+from edge_agent.core.kernel import Array
+from model_export.archive.estimates import Estimates
+from model_export.archive.published import revisions
+from model_export.archive.rows import Rows
+from model_export.archive.windows import Times
+from model_export.files import write_atomically
+
+CAUSE = "recalibrated"
+DIGITS = 9  # decimals, as published
+FACTS = b"respire"  # the key of the summary in a file's metadata
+TIME = pa.timestamp("ms", "UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The estimates that are superseded, beside the new ones; all (n,)."""
+
+    value: Array  # NaN where there was none
+    model: NDArray[np.object_]  # None where there was none
+    revision: NDArray[np.int64]  # -1 where there was none
+    first: int  # the revision of a window whose old estimate is not known
+
+    @property
+    def next_revision(self) -> NDArray[np.int64]:
+        """The revision of each new estimate."""
+        return np.where(self.revision < 0, self.first, self.revision + 1)
+
+    @classmethod
+    def of(cls, start_ms: Times, rows: Rows | None, first: int) -> "Before":
+        """The old estimate of each of these windows, if there is one."""
+        count = len(start_ms)
+        value, model = np.full(count, np.nan), np.full(count, None, dtype=object)
+        revision = np.full(count, -1, dtype=np.int64)
+        if rows is not None and len(rows.at_ms):
+            _, here, there = np.intersect1d(start_ms, rows.at_ms, assume_unique=True, return_indices=True)
+            value[here] = np.asarray(rows.table["value"].to_numpy(), dtype=float)[there]
+            model[here] = np.array(rows.table["model"].cast(pa.string()).to_pylist(), dtype=object)[there]
+            revision[here] = revisions(rows.table)[there]
+        return cls(value, model, revision, first)
+
+
+def table(estimates: Estimates, before: Before) -> Any:
+    """The new estimates of one sensor, one row a window."""
+    model, count = estimates.model, len(estimates)
+    end_ms = estimates.start_ms + estimates.length_ms
+    level = model.interval.level if model.interval else None
+    minutes = {**estimates.minutes, "expected": np.full(count, estimates.expected)}
+    return pa.table(
+        {
+            "sensor": _same(model.sensor, count),
+            "gas": _same(model.gas, count),
+            "value": _numbers(estimates.value),
+            "unit": _same(model.unit, count),
+            "low": _numbers(estimates.low),
+            "high": _numbers(estimates.high),
+            "level": pa.array(np.where(np.isnan(estimates.low), np.nan, level or np.nan), from_pandas=True),
+            "start": pa.array(estimates.start_ms).cast(TIME),
+            "end": pa.array(end_ms).cast(TIME),
+            "revision": pa.array(before.next_revision, type=pa.int32()),
+            "supersedes": pa.array(before.revision, type=pa.int32(), mask=before.revision < 0),
+            "cause": _same(CAUSE, count),
+            "quality": pa.array(estimates.quality),
+            "reasons": _reasons(estimates),
+            "inputs": _struct({name: _numbers(values) for name, values in estimates.inputs.items()}),
+            "minutes": _struct({name: pa.array(each, pa.int16()) for name, each in minutes.items()}),
+            "model": _same(model.id, count),
+            "superseded_model": pa.array(before.model, pa.string()).dictionary_encode(),
+            "superseded_value": _numbers(before.value),
+        }
+    )
+
+
+def write(path: Path, tables: Sequence[Any], facts: Sequence[Mapping[str, Any]]) -> None:
+    """One file for the tables of all sensors of a part, with its summary in its metadata; by rename."""
+    joined = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
+    joined = joined.replace_schema_metadata({FACTS: json.dumps(list(facts)).encode()})
+    data = BytesIO()
+    pq.write_table(joined, data, compression="zstd", compression_level=1)
+    write_atomically(path, data.getvalue())
+
+
+def facts_of(path: Path) -> list[dict[str, Any]]:
+    """The summary in a file that was written before."""
+    try:
+        found: list[dict[str, Any]] = json.loads(pq.read_schema(path).metadata[FACTS])
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise BadRecording(f"{path}: expected a file written by recalibrate; name another --out") from error
+    return found
+
+
+def _same(text: str | None, count: int) -> Any:
+    indices = pa.array(np.zeros(count, dtype=np.int32))
+    return pa.DictionaryArray.from_arrays(indices, pa.array([text], pa.string()))
+
+
+def _numbers(values: Array) -> Any:
+    return pa.array(np.round(values, DIGITS), from_pandas=True)
+
+
+def _struct(fields: Mapping[str, Any]) -> Any:
+    return pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
+
+
+def _reasons(estimates: Estimates) -> Any:
+    """A list of words for each estimate; most are empty."""
+    marks = np.column_stack(list(estimates.reasons.values()))
+    offsets = np.concatenate(([0], np.cumsum(marks.sum(axis=1)))).astype(np.int32)
+    words = pa.DictionaryArray.from_arrays(
+        pa.array(np.nonzero(marks)[1].astype(np.int32)), pa.array(list(estimates.reasons), pa.string())
+    )
+    return pa.ListArray.from_arrays(pa.array(offsets), words)

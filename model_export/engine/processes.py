@@ -1,0 +1,33 @@
+"""A pool of processes of this machine that end with their parent."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+
+
+@contextmanager
+def process_pool(jobs: int) -> Iterator[Executor]:
+    """`jobs` processes; what waits is dropped if the block ends with an error."""
+    context = multiprocessing.get_context("spawn")  # forking a process that has threads may hang it
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _prepare() -> None:
+    """Leave Ctrl-C to the parent, and end when it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A killed parent does not close the pool's queue, so its workers would wait for ever."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
