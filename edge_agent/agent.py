@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Container, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edge_agent.brokers import connections
 from edge_agent.bundles import Bundles
@@ -25,6 +25,9 @@ from edge_agent.publisher import Publisher
 from edge_agent.settings import Settings
 from edge_agent.state import only_agent, open_journal
 from edge_agent.systemd import Notifier
+
+if TYPE_CHECKING:
+    from edge_agent.alerting import Alerting
 
 MOST_AT_ONCE = 500
 IDLE_MS = 1_000
@@ -58,6 +61,7 @@ class Agent:
         self._journal = self._open_journal()
         self._commits = self._restore(clock.boot_id())
         self._publisher = Publisher(self._egress, settings.own_topics, self._journal)
+        self._alerting = self._start_alerting()
         self._notifier = Notifier()
         self._maintenance = Maintenance(
             settings,
@@ -181,6 +185,8 @@ class Agent:
         for estimate in estimates:
             self._log.info("window.closed", **window_fields(estimate))
         self._commits.add_estimates(estimates, self._windows.take_closed_until())
+        if self._alerting and estimates:
+            self._alerting.update(estimates)
 
     def _commit(self) -> list[Outgoing]:
         """Make the change durable, then acknowledge; if the disk refuses, nothing is acknowledged."""
@@ -196,6 +202,8 @@ class Agent:
             self._windows.wait(self._time.elapsed_ms)
         self._disk_refuses = False
         self._ingress.ack(messages)
+        if self._alerting:
+            self._alerting.committed()
         return outgoing
 
     def _welcome(self, connection: Connection, event: Connected) -> None:
@@ -214,6 +222,14 @@ class Agent:
         if aside:
             self._log.error("journal.set_aside", file=str(aside), reason=reason)
         return journal
+
+    def _start_alerting(self) -> "Alerting | None":
+        """Also without alerts in the settings, if there were some: their states are removed."""
+        if not (self._settings.alerts or self._journal.fact("alerts")):
+            return None
+        from edge_agent.alerting import Alerting  # noqa: PLC0415 - most agents have none
+
+        return Alerting(self._settings, self._journal, self._commits, self._publisher)
 
     def _report_damage(self) -> None:
         """What the journal skipped; each row once, because it is deleted or read only on request."""

@@ -193,6 +193,13 @@ class Journal:
             return self._estimates(condition, values)
         return [Outgoing(*row) for *row, _ in rows]
 
+    def fact(self, name: str) -> str | None:
+        """A named value; None if there is none, or if it is damaged."""
+        query = f"SELECT value FROM fact WHERE name = ? AND {sound('fact')}"  # noqa: S608
+        with trouble(self.path):
+            row = self._db.execute(query, (name,)).fetchone()
+        return None if row is None else str(row[0])
+
     def outbox(self) -> tuple[int, int | None]:
         """How many estimates are queued, and when the oldest was made."""
         with trouble(self.path):

@@ -37,6 +37,8 @@ class Publisher:
         self._requests: deque[tuple[str, str, int]] = deque()
         self._cards: dict[str, Model | None] = {}  # by sensor, to be published; None to be removed
         self._latest: dict[str, Outgoing] = {}  # by sensor, to be published again
+        self._kept: dict[str, bytes] = {}  # other retained messages, by topic; empty ones are to be removed
+        self._due: dict[str, bytes] = {}  # those of them to be published
 
     @property
     def in_flight(self) -> int:
@@ -53,6 +55,7 @@ class Publisher:
         self._latest = {estimate.sensor: estimate for estimate in self._journal.newest()}
         cards = {model.sensor: model for model in models}
         self._cards = {**dict.fromkeys((*self._latest, *self._cards)), **cards}
+        self._due |= self._kept
         self._backlog = True
         if self._refused_from is not None:
             self._after, self._refused_from = self._refused_from - 1, None
@@ -64,6 +67,10 @@ class Publisher:
     def remove_card(self, sensor: str) -> None:
         """Remove the card of a sensor without a model with the next flush."""
         self._cards[sensor] = None
+
+    def retain(self, topic: str, payload: bytes) -> None:
+        """Publish a retained message with the next flush and after each connection; empty removes it."""
+        self._kept[topic] = self._due[topic] = payload
 
     def publish_health(self, health: str) -> None:
         """Publish the retained health record."""
@@ -121,6 +128,9 @@ class Publisher:
                 del self._cards[sensor]
                 payload = json.dumps(card(model), separators=(",", ":")).encode() if model else b""
                 self._publish(self._topics.model(sensor), payload, retain=True)
+            elif self._due:
+                topic = next(iter(self._due))
+                self._publish(topic, self._due.pop(topic), retain=True)
             else:
                 return
 

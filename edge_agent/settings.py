@@ -153,6 +153,24 @@ class Health(Section):
     silent_s: Positive = 300
 
 
+class Alert(Section):
+    """A limit on the values of sensors, in the unit of their bundles."""
+
+    name: Name
+    above: float = Field(allow_inf_nan=False)
+    below: float = Field(allow_inf_nan=False)
+    mean: Literal["15min", "1h", "8h"] = "15min"
+    raise_after_s: float = Field(0, ge=0, le=86_400)
+    clear_after_s: float = Field(0, ge=0, le=86_400)
+    sensors: tuple[Name, ...] = ()
+
+    @model_validator(mode="after")
+    def _two_thresholds(self) -> "Alert":
+        if self.below > self.above:
+            raise ValueError("expected below not to be higher than above")
+        return self
+
+
 class Log(Section):
     """The level and format of log events; `auto` is JSON under systemd and pretty on a terminal."""
 
@@ -182,6 +200,7 @@ class Settings(BaseSettings):
     journal: Journal = Journal()
     limits: Limits = Limits()
     health: Health = Health()
+    alerts: tuple[Alert, ...] = Field((), max_length=16)
     log: Log = Log()
 
     @field_validator("uplink")
@@ -191,6 +210,13 @@ class Settings(BaseSettings):
         if uplink and agent and broker and uplink.session(agent) == broker.session(agent):
             raise ValueError("expected another host, port or client_id than in broker")
         return uplink
+
+    @field_validator("alerts")
+    @classmethod
+    def _different_names(cls, alerts: tuple[Alert, ...]) -> tuple[Alert, ...]:
+        if len({alert.name for alert in alerts}) < len(alerts):
+            raise ValueError("expected a different name for each alert")
+        return alerts
 
     @property
     def own_topics(self) -> OwnTopics:

@@ -43,6 +43,10 @@ class OwnTopics:
         """The newest estimate of a sensor."""
         return f"{self.estimate(sensor)}/latest"
 
+    def alert(self, sensor: str, name: str) -> str:
+        """The state of one limit at one sensor."""
+        return f"{self.root}/alert/{sensor}/{name}"
+
     def model(self, sensor: str) -> str:
         """The card of a sensor's model."""
         return f"{self.root}/calibrated/{sensor}/model"

@@ -1,10 +1,17 @@
 """docs/integrations.md names what there is: every metric, and files that exist."""
 
+import itertools
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.prometheus import exposition
 from tests.edge_agent.test_prometheus import HEALTH
+from tests.support.broker import Broker, client, wait_until
+from tests.support.processes import start
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "integrations.md").read_text()
@@ -13,6 +20,45 @@ TEXT = (ROOT / "docs" / "integrations.md").read_text()
 def test_every_metric_is_described_in_order() -> None:
     told = re.findall(r"^# TYPE (\w+)", exposition(HEALTH, running=True), re.MULTILINE)
     assert re.findall(r"^\| `(edge_agent_\w+)` \|", TEXT, re.MULTILINE) == told
+
+
+def program(heading: str) -> str:
+    """The Python program of a part, as printed."""
+    part = TEXT.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    [text] = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
+    return str(text)
+
+
+def test_each_alert_runs_the_command_once(tmp_path: Path, broker: Broker) -> None:
+    """Neither an old state nor a repeated one runs it."""
+    file, out = tmp_path / "alerts.py", tmp_path / "out"
+    file.write_text(program("E-mail and messengers"))
+    limit = Limit("co-8h", above=9.0, below=8.0)
+    raised = Transition(limit, "5A2D", "raised", 0, 3_600_000, 9.42, "ppm")
+    cleared = raised._replace(state="cleared", at_ms=7_200_000)
+    with client(broker) as publisher:
+
+        def publish(transition: Transition) -> bool:
+            topic = f"respire/van-1/alert/{transition.sensor}/co-8h"
+            payload = json.dumps(alert_record(transition, "van-1"))
+            publisher.publish(topic, payload, qos=1, retain=True).wait_for_publish(10)
+            return out.exists()
+
+        publish(raised._replace(sensor="OLD"))
+        command = [sys.executable, file, broker.host, broker.port, "tee", "-a", out]
+        start(command, stdout=subprocess.DEVNULL)
+        # Until it has subscribed, every state is an old one.
+        times = itertools.count(0, 60_000)
+        wait_until(lambda: publish(raised._replace(sensor="PROBE", at_ms=next(times))), what="the program")
+        for transition in (raised, raised, cleared, raised._replace(sensor="LAST")):
+            publish(transition)
+        wait_until(lambda: "LAST" in out.read_text(), what="the last alert")
+    lines = [line for line in out.read_text().splitlines() if "PROBE" not in line]
+    assert lines == [
+        "van-1 5A2D: co-8h raised at 1970-01-01T01:00:00Z, 9.4 ppm (limit 9.0)",
+        "van-1 5A2D: co-8h cleared at 1970-01-01T02:00:00Z, 9.4 ppm (limit 9.0)",
+        "van-1 LAST: co-8h raised at 1970-01-01T01:00:00Z, 9.4 ppm (limit 9.0)",
+    ]
 
 
 def test_every_file_it_names_is_there() -> None:

@@ -5,12 +5,14 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from edge_agent import publisher, settings
 from edge_agent.core import quality
+from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.core.card import card
-from edge_agent.core.messages import Estimate, decode_estimate, estimate_record
+from edge_agent.core.messages import Estimate, decode_estimate, estimate_record, parse_time
 from edge_agent.core.model import Model
 from edge_agent.core.windows import MAX_TOTAL
 from tests.support.broker import AgentProcess, Broker, client, wait_until
@@ -69,6 +71,17 @@ def test_every_reason_is_described() -> None:
     assert [int(flag) for flag in column("flag")] == list(quality.Flag)
 
 
+def test_the_example_is_an_alert_with_the_settings_of_the_page() -> None:
+    part = TEXT.split("## Alerts")[1]
+    alert = settings.Settings(**tomllib.loads(part.split("```toml")[1].split("```")[0])).alerts[0]
+    limit = Limit(alert.name, alert.above, alert.below, alert.mean)
+    example = json.loads(part.split("    {")[1].split("\n\n")[0].join(["{", ""]))
+    times = parse_time(example["since"]), parse_time(example["at"])
+    transition = Transition(limit, "5A2D", "raised", *times, 9.42, "ppm")
+    assert alert_record(transition, "van-1") == example
+    assert column("field of an alert") == list(example)
+
+
 def test_every_field_of_a_card_is_described_in_order(model: Model) -> None:
     described = columns("field")[2]
     assert described == list(card(model))
@@ -88,7 +101,7 @@ def test_the_topics_are_the_defaults() -> None:
     own, sensor = defaults.own_topics, "5A2D"
     expected = [topic.format(sensor=sensor, channel="op1") for topic in defaults.topics.readings]
     expected += [own.estimate(sensor), own.latest(sensor), own.model(sensor)]
-    expected += [own.status, own.health, own.request, own.response("{id}")]
+    expected += [own.alert(sensor, "co-8h"), own.status, own.health, own.request, own.response("{id}")]
     assert column("topic") == expected
 
 

@@ -55,6 +55,14 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     ("content", "text"),
     [
         (
+            "[[alerts]]\nname = 'a'\nabove = 1.0\nbelow = 2.0",
+            "alerts.0: expected below not to be higher than above",
+        ),
+        (
+            "[[alerts]]\nname = 'a'\nabove = 1.0\nbelow = 0.5\n" * 2,
+            "alerts: expected a different name for each alert",
+        ),
+        (
             "[broker]\nport = 'x'",
             "broker.port: expected a valid integer, unable to parse string as an integer, got 'x'",
         ),
