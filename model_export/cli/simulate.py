@@ -1,16 +1,19 @@
 """`model-export simulate`: a co-location on disk, or a van over MQTT."""
 
 import json
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from edge_agent.core.errors import RespireError
 from model_export.simulator.campaign import OUTLIERS, SENSORS, SWAPPED
 
 if TYPE_CHECKING:
@@ -18,7 +21,10 @@ if TYPE_CHECKING:
     from model_export.simulator.ride import Ride
 
 Layout = Literal["combined", "channels"]
-DISK_ONLY = ("outliers", "sensors", "datasets")
+Format = Literal["csv", "parquet"]
+DISK_ONLY = ("outliers", "sensors", "datasets", "format", "days", "jobs")
+CITY_ONLY, PAPER_ONLY = ("days", "jobs"), ("swapped", "datasets")
+MOST_DAYS = 3_660
 LIVE_ONLY = ("broker", "speed_up", "seconds", "topics", "max_inflight", "truth")
 FOR_EVER = float("inf")
 ALL_SENSORS, SWAPPED_SENSORS = ",".join(SENSORS), ",".join(SWAPPED)
@@ -27,7 +33,12 @@ Directory = Annotated[Path | None, typer.Argument(help="Where the recordings go;
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same packages and air.")]
 Share = Annotated[float, typer.Option(min=0.0, max=0.5, help="Share of outliers in the reference.")]
 Swapped = Annotated[str, typer.Option(metavar="ID,…|none", help="Packages whose CO and NOx are swapped.")]
-Sensors = Annotated[str, typer.Option(metavar="ID,…", help="Packages to record.")]
+Sensors = Annotated[
+    str, typer.Option(metavar="ID,…|N", help="Packages to record; with --format parquet their number.")
+]
+Kind = Annotated[Format, typer.Option(help="csv: the paper's deployment; parquet: a city, as an archive.")]
+Days = Annotated[int, typer.Option(min=1, max=MOST_DAYS, help="Parquet: how many days.")]
+Jobs = Annotated[int, typer.Option(min=0, help="Parquet: processes at a time; 0: as many as cores.")]
 Datasets = Annotated[
     str, typer.Option(metavar="T-W,…", help="Datasets to record; all eight if none is named.")
 ]
@@ -49,6 +60,9 @@ def command(
     swapped: Swapped = SWAPPED_SENSORS,
     sensors: Sensors = ALL_SENSORS,
     datasets: Datasets = "",
+    format: Kind = "csv",
+    days: Days = 30,
+    jobs: Jobs = 0,
     live: Live = False,
     broker: Broker = "127.0.0.1:1883",
     speed_up: SpeedUp = 60.0,
@@ -59,9 +73,12 @@ def command(
 ) -> None:
     """Simulate the paper's deployment: six packages, four sites, two seasons in Lucknow.
 
+    With --format parquet, simulate any number of packages at the four sites for any number of days.
+
     \b
     model-export simulate colocation --seed 1
     model-export simulate colocation --swapped none --datasets T-W,C-S
+    model-export simulate city --sensors 10 --days 3 --format parquet
     model-export simulate --live --broker 127.0.0.1:1883 --speed-up 900 --seconds 5
     """
     # Imported here, as scipy and pandas would slow down --help.
@@ -71,7 +88,12 @@ def command(
 
     if live == (directory is not None):
         raise typer.BadParameter("expected either a directory or --live")
-    _refuse_idle(context, DISK_ONLY if live else LIVE_ONLY, "without" if live else "with")
+    _refuse_idle(context, DISK_ONLY if live else LIVE_ONLY, "without --live" if live else "with --live")
+    if format == "parquet" and directory is not None:
+        _refuse_idle(context, PAPER_ONLY, "with --format csv")
+        _save_city(directory, seed, _count(sensors), days, outliers, jobs)
+        return
+    _refuse_idle(context, CITY_ONLY, "with --format parquet")
     if not _names(sensors):
         raise typer.BadParameter("expected at least one", param_hint="--sensors")
     wrong = _names(swapped)
@@ -99,7 +121,7 @@ def _refuse_idle(context: typer.Context, options: tuple[str, ...], how: str) -> 
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             option = f"--{name.replace('_', '-')}"
-            raise typer.BadParameter(f"expected only {how} --live", param_hint=option)
+            raise typer.BadParameter(f"expected only {how}", param_hint=option)
 
 
 def _save(network: "Network", directory: Path) -> None:
@@ -119,6 +141,34 @@ def _save(network: "Network", directory: Path) -> None:
     )
     done = {"seed": network.seed, "swapped": sorted(network.swapped), "files": [str(path) for path in paths]}
     _tell(done)
+
+
+def _save_city(directory: Path, seed: int, count: int, days: int, outliers: float, jobs: int) -> None:
+    from model_export.cli.console import long_bar, say  # noqa: PLC0415
+    from model_export.engine.processes import process_pool  # noqa: PLC0415
+    from model_export.engine.run import run_all  # noqa: PLC0415
+    from model_export.files import write_atomically  # noqa: PLC0415
+    from model_export.simulator.city import HEADER, City, names, record  # noqa: PLC0415
+
+    city = City(directory, seed, days, outliers)
+    tasks = {name: name for name in names(count)}
+    with long_bar("simulating") as progress:
+        lines = run_all(
+            partial(record, city), tasks, lambda: process_pool(jobs or os.cpu_count() or 1), say, progress
+        )
+    if lines.failed:
+        raise RespireError(next(iter(lines.failed.values())))
+    manifest = [HEADER, *(line for name in tasks for line in lines[name]), ""]
+    write_atomically(directory / "manifest.csv", "\n".join(manifest).encode())
+    _tell({"seed": seed, "sensors": count, "days": days, "files": [str(directory / "manifest.csv")]})
+
+
+def _count(text: str) -> int:
+    if text == ALL_SENSORS:
+        return len(SENSORS)
+    if not text.isdecimal() or not 0 < int(text) < 1_000_000:
+        raise typer.BadParameter(f"expected a number such as 1000, got {text!r}", param_hint="--sensors")
+    return int(text)
 
 
 def _ride(way: "Ride") -> None:

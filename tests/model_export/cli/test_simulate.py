@@ -128,3 +128,26 @@ def test_a_signal_ends_a_van_cleanly(broker: Broker, number: signal.Signals) -> 
     assert (van.returncode, stderr) == (0, b"")
     summary = json.loads(stdout)
     assert summary["acknowledged"] == summary["sent"] > 30
+
+
+def test_a_city_in_parquet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--sensors", "2", "--days", "1", "--format", "parquet", "--jobs", "1"]
+    assert main(["simulate", str(tmp_path), *options]) == 0
+    assert json.loads(capsys.readouterr().out)["sensors"] == 2
+    assert len([*tmp_path.glob("sensor=*/month=2024-01/readings.parquet")]) == 2
+    assert (tmp_path / "manifest.csv").read_text().count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--format", "parquet", "--sensors", "5A2D"], "expected a number such as 1000"),
+        (["--format", "parquet", "--datasets", "T-W"], "expected only with --format csv"),
+        (["--days", "3"], "expected only with --format parquet"),
+    ],
+)
+def test_options_of_the_other_format_are_refused(
+    tmp_path: Path, options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", str(tmp_path), *options]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
