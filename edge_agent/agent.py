@@ -18,6 +18,7 @@ from edge_agent.core.warming import REACH_MS, TEMPERATURE
 from edge_agent.core.windows import Outcome, Windows
 from edge_agent.intake import Intake, Taken
 from edge_agent.journal import Journal, Outgoing
+from edge_agent.locator import Locator
 from edge_agent.log import Limited, logger, window_fields
 from edge_agent.maintenance import Maintenance
 from edge_agent.mqtt import Connected, Connection, Disconnected, Event, Inbox, Message, Published
@@ -51,7 +52,9 @@ class Agent:
         models = self._bundles.models
         self._windows = _windows(settings, models)
         self._time = Timekeeper(clock, doubt_ms=self._windows.length_ms + self._windows.grace_ms)
-        self._pipeline = Pipeline(self._windows, models, settings.agent, settings.windows.coverage)
+        self._locator = Locator(settings)
+        place = self._locator.positions.place if self._locator.known else None
+        self._pipeline = Pipeline(self._windows, models, settings.agent, settings.windows.coverage, place)
         topics, limits = settings.topics, settings.limits
         decoder = Decoder(topics.readings, topics.channels, limits.max_payload_bytes)
         self._intake = Intake(decoder, self._windows, models, limits.max_sensors)
@@ -70,6 +73,7 @@ class Agent:
             self._journal,
             self._commits,
             self._intake,
+            self._locator,
             self._publisher,
             self._notifier,
         )
@@ -86,6 +90,7 @@ class Agent:
     def start(self) -> None:
         """Start to connect; the brokers need not answer yet."""
         filters = [topic_filter(template) for template in self._settings.topics.readings]
+        filters += [self._locator.topic] if self._locator.topic else []
         if self._egress is self._ingress:
             self._ingress.start([*filters, self._request_topic])
         else:
@@ -133,7 +138,10 @@ class Agent:
             return
         if isinstance(event, Message):
             if connection is self._ingress and event.topic != self._request_topic:
-                self._take(event)
+                if event.topic == self._locator.topic:
+                    self._locate(event)
+                else:
+                    self._take(event)
                 return
             # An old session of the uplink may still have the subscriptions of earlier settings.
             if event.topic == self._request_topic:
@@ -165,6 +173,16 @@ class Agent:
             self._commits.add_readings([], messages=[message])
             return
         self._keep(taken, [message])
+
+    def _locate(self, message: Message) -> None:
+        """Keep the fix of a message; the next commit acknowledges the message."""
+        fix = None
+        try:
+            fix = self._locator.take(message, self._time)
+        except BadReading as error:
+            fields = {"kind": error.kind, "reason": str(error)}
+            self._limited.warning(self._time.elapsed_ms, "fix.rejected", **fields)
+        self._commits.add_fix(fix, message)
 
     def _keep(self, taken: Taken, messages: Iterable[Message] = ()) -> None:
         """Note what a commit makes durable; log what it does not."""
@@ -240,6 +258,8 @@ class Agent:
     def _restore(self, boot: str) -> GroupCommit:
         """Continue where the journal ends: open windows, past temperatures, held readings."""
         restored, held, lost = self._intake.restore(self._journal, boot, self._time)
+        if self._locator.topic:
+            self._locator.restore(self._journal.fixes())
         self._prime()
         self._report_damage()
         self._log.info(

@@ -10,6 +10,7 @@ from edge_agent import settings as configuration
 from edge_agent.clock import Clock
 from edge_agent.core.errors import BadBundle, BadSettings, BrokerUnavailable
 from edge_agent.core.model import Model
+from edge_agent.locator import Locator
 from edge_agent.settings import Broker, Settings
 from edge_agent.terminal import CONFIGURATION, DONE, FAILED, print_json, say
 
@@ -120,9 +121,20 @@ def _summary(settings: Settings, models: dict[str, Model]) -> dict[str, Any]:
         "uplink": settings.uplink and _place(settings.uplink),
         "readings": list(settings.topics.readings),
         "estimates": settings.own_topics.estimate("+"),
+        "position": _position(settings),
         "state": str(settings.state),
         "sensors": {sensor: {"model": model.id, **model.provenance} for sensor, model in models.items()},
     }
+
+
+def _position(settings: Settings) -> dict[str, Any] | None:
+    position = settings.position
+    if position.topic:
+        return {"topic": position.topic, "sites": [site.name for site in settings.sites]}
+    if position.latitude is None:
+        return None
+    fixed = Locator(settings).positions.place(0, 1)
+    return {"latitude": position.latitude, "longitude": position.longitude, "site": fixed.site}
 
 
 def _place(broker: Broker) -> str:

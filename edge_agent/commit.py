@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from edge_agent.core.messages import Estimate, Reading
+from edge_agent.core.positions import Fix
 from edge_agent.journal import Change, Journal, Outgoing, Trace
 from edge_agent.mqtt import Message
 
@@ -35,6 +36,11 @@ class GroupCommit:
         self._change.readings += readings
         self._change.traces += traces
         self._messages += messages
+
+    def add_fix(self, fix: Fix | None, message: Message) -> None:
+        """A fix, if the message had one to keep; the message is acknowledged after the commit."""
+        self._change.fixes += [fix] if fix else []
+        self._messages.append(message)
 
     def hold(self, readings: list[Reading]) -> bool:
         """Hold readings until the wall time is known; False if there is no room for them."""

@@ -25,6 +25,7 @@ COLUMNS = {
     "estimate": ("id", "sensor", "start_ms", "closed_ms", "payload", "waiting"),
     "held": ("boot", "readings"),
     "fact": ("name", "value"),
+    "fix": ("id", "arrived_ms", "at_ms", "lat", "lon", "speed_kmh"),
 }
 # A name is checked as bytes: damaged ones are not UTF-8.
 CHECKSUMS = {
@@ -34,6 +35,7 @@ CHECKSUMS = {
     "estimate": "crc(id, CAST(sensor AS BLOB), start_ms, closed_ms, payload) * 2 + waiting",
     "held": "crc(CAST(boot AS BLOB), readings)",
     "fact": "crc(CAST(name AS BLOB), typeof(value), CAST(value AS BLOB))",
+    "fix": "crc(id, arrived_ms, at_ms, lat, lon, speed_kmh)",
 }
 SCHEMA = (
     """CREATE TABLE batch (
@@ -51,6 +53,9 @@ SCHEMA = (
     "CREATE TABLE held (boot TEXT NOT NULL, readings BLOB NOT NULL, checksum INTEGER NOT NULL) STRICT",
     """CREATE TABLE fact (name TEXT PRIMARY KEY, value ANY NOT NULL, checksum INTEGER NOT NULL)
     STRICT, WITHOUT ROWID""",
+    """CREATE TABLE fix (
+    id INTEGER PRIMARY KEY, arrived_ms INTEGER NOT NULL, at_ms INTEGER NOT NULL, lat REAL NOT NULL,
+    lon REAL NOT NULL, speed_kmh REAL, checksum INTEGER NOT NULL) STRICT""",
 )
 REBUILD_FROM = "ifnull((SELECT value FROM fact WHERE name = 'rebuild_from'), 0)"
 SYNCHRONOUS = {"power-loss": "FULL", "process-crash": "NORMAL"}
@@ -152,13 +157,14 @@ def _create(db: Connection) -> None:
 
 def _migrate(db: Connection) -> None:
     """From the tables without checksums, within the transaction of the caller."""
-    for table in COLUMNS:
+    old = [table for table in COLUMNS if table != "fix"]
+    for table in old:
         db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
     for index in ("estimate_of_sensor", "outbox", "waiting_of_sensor"):
         db.execute(f"DROP INDEX {index}")
     _create(db)
-    for table, columns in COLUMNS.items():
-        source = f"SELECT {', '.join(columns)}, {CHECKSUMS[table]} FROM old_{table}"  # noqa: S608
+    for table in old:
+        source = f"SELECT {', '.join(COLUMNS[table])}, {CHECKSUMS[table]} FROM old_{table}"  # noqa: S608
         db.execute(f"INSERT INTO {table} {source}")
         db.execute(f"DROP TABLE old_{table}")
 

@@ -66,6 +66,7 @@ def record(
     bundles: Mapping[str, Any],
     sensors: Mapping[str, Any],
     sensors_unlisted: int,
+    position: Mapping[str, Any] | None,
     journal_bytes: int,
 ) -> dict[str, Any]:
     """The health message of the wire contract."""
@@ -82,6 +83,7 @@ def record(
         "bundles": dict(bundles),
         "sensors": dict(sensors),
         "sensors_unlisted": sensors_unlisted,
+        "position": position,
         "journal_bytes": journal_bytes,
         **resources(),
     }

@@ -15,6 +15,7 @@ import msgpack  # type: ignore[import-untyped]
 from edge_agent import database
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import LAST_MS, LIMIT, Estimate, Reading, encode_estimate, is_sensor
+from edge_agent.core.positions import MOST, Fix
 from edge_agent.database import INSERT, REBUILD_FROM, sound, trouble
 from edge_agent.sequences import Sequences
 
@@ -58,10 +59,11 @@ class Change:
     closed_until: dict[str, int] = field(default_factory=dict)  # where it is not the end of an estimate
     delivered: list[int] = field(default_factory=list)
     facts: dict[str, str | int] = field(default_factory=dict)
+    fixes: list[Fix] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         kept = self.readings or self.held or self.released or self.estimates or self.closed_until
-        return bool(kept or self.delivered or self.facts)
+        return bool(kept or self.delivered or self.facts or self.fixes)
 
 
 class Journal:
@@ -92,6 +94,7 @@ class Journal:
         # Not below the first batch of `rebuild`, although all old batches may have been deleted.
         self._next_batch = self._one(f"SELECT max({REBUILD_FROM}, ifnull(max(id), 0) + 1) FROM batch")  # noqa: S608
         self._next_estimate = self._one("SELECT ifnull(max(id), 0) + 1 FROM estimate")
+        self._next_fix = self._one("SELECT ifnull(max(id), 0) + 1 FROM fix")
         self.dropped = self._one("SELECT ifnull((SELECT value FROM fact WHERE name = 'dropped'), 0)")
         self._catch_up()
 
@@ -162,10 +165,13 @@ class Journal:
                 db.execute(INSERT["held"], (change.boot, msgpack.packb((change.held, change.traces))))
             db.executemany(DELIVERED, ((id_,) for id_ in change.delivered))
             db.executemany(INSERT["fact"], change.facts.items())
+            rows = ((id_, now_ms, *fix) for id_, fix in enumerate(change.fixes, self._next_fix))
+            db.executemany(INSERT["fix"], rows)
         if sensors:
             self._sensors |= sensors
             self._beside.write(self._sensors)
         self._next_estimate += len(outgoing)
+        self._next_fix += len(change.fixes)
         self._next_batch += bool(change.readings)
         for window in closed:
             self._open.pop(window, None)
@@ -230,6 +236,13 @@ class Journal:
             if type(mean) is float and abs(mean) < LIMIT and type(minutes) is int
         ]
 
+    def fixes(self) -> list[Fix]:
+        """The last MOST positions, in the order they were accepted."""
+        columns = f"at_ms, lat, lon, speed_kmh FROM fix WHERE {sound('fix')}"
+        with trouble(self.path):
+            rows = self._db.execute(f"SELECT {columns} ORDER BY id DESC LIMIT ?", (MOST,))
+            return [Fix(*row) for row in rows][::-1]
+
     def last_closed(self, sensor: str, last: int) -> list[int]:
         """The starts of a sensor's last closed windows, in the order they were closed."""
         query = "SELECT start_ms FROM estimate WHERE sensor = ? ORDER BY id DESC LIMIT ?"
@@ -255,13 +268,18 @@ class Journal:
                 "DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, self._first_open())
             )
             db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
+            db.execute("DELETE FROM fix WHERE arrived_ms < ?", (keep_after_ms,))
 
     def shrink(self, max_bytes: int) -> int:
         """Delete until the size fits; returns how many queued estimates were dropped.
 
-        Readings of closed windows go first, then delivered estimates, then queued ones.
+        Readings of closed windows go first, then old positions, delivered estimates, queued ones.
         """
-        for table, condition in (("batch", f"id < {self._first_open()}"), ("estimate", "waiting = 0")):
+        for table, condition in (
+            ("batch", f"id < {self._first_open()}"),
+            ("fix", f"id < {self._next_fix - MOST}"),
+            ("estimate", "waiting = 0"),
+        ):
             while self.size_bytes() > max_bytes and self._delete_oldest(table, condition):
                 pass
         dropped = 0

@@ -11,6 +11,7 @@ from edge_agent.core.errors import JournalUnavailable
 from edge_agent.core.problems import Problems
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
+from edge_agent.locator import Locator
 from edge_agent.log import logger
 from edge_agent.publisher import Publisher
 from edge_agent.settings import Settings
@@ -33,12 +34,14 @@ class Maintenance:
         journal: Journal,
         commits: GroupCommit,
         intake: Intake,
+        locator: Locator,
         publisher: Publisher,
         notifier: Notifier,
     ) -> None:
         self._settings, self._time = settings, time
         self._bundles, self._journal, self._commits = bundles, journal, commits
-        self._intake, self._publisher, self._notifier = intake, publisher, notifier
+        self._intake, self._locator = intake, locator
+        self._publisher, self._notifier = publisher, notifier
         self._began_ms = time.elapsed_ms
         self._log = logger()
         self._problems = Problems()
@@ -66,6 +69,7 @@ class Maintenance:
         if self._health.due(elapsed_ms):
             record = health.encode(self._health_record())
             self._publisher.publish_health(record)
+            self._publisher.retain(self._settings.own_topics.position, self._locator.message())
             self._commits.add_fact("health", record)
         if self._alive.due(elapsed_ms):
             depth, _ = self._journal.outbox()
@@ -131,6 +135,7 @@ class Maintenance:
                 sensor: heard.describe(sensor, models.get(sensor), silent_since_ms) for sensor in listed
             },
             sensors_unlisted=unlisted,
+            position=self._locator.describe(self._time.now_ms),
             journal_bytes=self._journal.size_bytes(),
         )
         free_bytes, settled = (

@@ -51,6 +51,8 @@ def _line(details: ErrorDetails, root: type[BaseModel]) -> str:
     key = ".".join(str(part) for part in details["loc"]) or "settings"
     if details["type"] == "extra_forbidden":
         return f"{key}: no such setting{_suggestion(details['loc'], root)}"
+    if details["type"] == "missing":
+        return f"{key}: expected a value, got none"
     message = details["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     message = message if "expected" in message else f"expected {message}"
     found = details["input"]
@@ -66,7 +68,7 @@ def _variable(place: tuple[int | str, ...]) -> str | None:
 
 def _suggestion(place: tuple[int | str, ...], root: type[BaseModel]) -> str:
     section: Any = root
-    for part in place[:-1]:
+    for part in (part for part in place[:-1] if type(part) is str):
         section = _section(section.model_fields[part].annotation)
     close = get_close_matches(str(place[-1]), section.model_fields, 1)
     return f"; did you mean {close[0]}?" if close else f"; known are {', '.join(section.model_fields)}"

@@ -70,7 +70,8 @@ class Publisher:
 
     def retain(self, topic: str, payload: bytes) -> None:
         """Publish a retained message with the next flush and after each connection; empty removes it."""
-        self._kept[topic] = self._due[topic] = payload
+        if self._kept.get(topic) != payload:
+            self._kept[topic] = self._due[topic] = payload
 
     def publish_health(self, health: str) -> None:
         """Publish the retained health record."""

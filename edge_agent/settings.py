@@ -60,6 +60,12 @@ def _host(value: str) -> str:
     return value
 
 
+def _one_topic(value: str) -> str:
+    if not value or not value.isprintable() or set(value) & set("+#") or len(value) > 256:
+        raise ValueError("expected one topic of printable characters, without + and #")
+    return value
+
+
 Host = Annotated[str, AfterValidator(_host)]
 Name = Annotated[str, AfterValidator(_one_name)]
 AgentTopic = Annotated[str, AfterValidator(_agent_topic)]
@@ -126,6 +132,38 @@ class Windows(Section):
     future_s: Positive = 300
     coverage: float = Field(COVERAGE, ge=0, le=1)
     max_readings: Count = 1_800
+
+
+class Position(Section):
+    """Where the agent is: fixed, or from a topic; neither is the default."""
+
+    latitude: float | None = Field(None, ge=-90, le=90)
+    longitude: float | None = Field(None, ge=-180, le=180)
+    site: Name | None = None
+    elevation_m: float | None = Field(None, ge=-500, le=9_000)
+    topic: Annotated[str, AfterValidator(_one_topic)] | None = None
+    moving_kmh: float = Field(5, ge=0, le=1_000)
+    moving_m: float = Field(100, ge=0, le=1_000_000)
+    hold_s: float = Field(3_600, ge=0, le=86_400)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "Position":
+        if (self.latitude is None) != (self.longitude is None):
+            raise ValueError("expected latitude and longitude together")
+        if self.topic and self.latitude is not None:
+            raise ValueError("expected either latitude and longitude, or topic")
+        if (self.site or self.elevation_m is not None) and self.latitude is None:
+            raise ValueError("expected latitude and longitude beside site or elevation_m")
+        return self
+
+
+class Site(Section):
+    """A place with a name: estimates within its radius name it."""
+
+    name: Name
+    latitude: float = Field(ge=-90, le=90)
+    longitude: float = Field(ge=-180, le=180)
+    radius_m: float = Field(100, gt=0, le=100_000)
 
 
 class Journal(Section):
@@ -197,6 +235,8 @@ class Settings(BaseSettings):
     uplink: Broker | None = None
     topics: Topics = Topics()
     windows: Windows = Windows()
+    position: Position = Position()
+    sites: tuple[Site, ...] = Field((), max_length=1_000)
     journal: Journal = Journal()
     limits: Limits = Limits()
     health: Health = Health()
@@ -217,6 +257,18 @@ class Settings(BaseSettings):
         if len({alert.name for alert in alerts}) < len(alerts):
             raise ValueError("expected a different name for each alert")
         return alerts
+
+    @field_validator("position")
+    @classmethod
+    def _another_topic(cls, position: Position, others: ValidationInfo) -> Position:
+        topics, agent = others.data.get("topics"), others.data.get("agent")
+        if not (position.topic and topics and agent):
+            return position
+        if Decoder(topics.readings, topics.channels).takes(position.topic):
+            raise ValueError("expected a topic apart from those of readings")
+        if position.topic.startswith(topics.root.format(agent=agent) + "/"):
+            raise ValueError("expected a topic that the agent does not publish itself")
+        return position
 
     @property
     def own_topics(self) -> OwnTopics:

@@ -63,6 +63,8 @@ def _table(record: dict[str, Any], age_s: float, dead: bool) -> Iterator[str]:
     yield f"report    {_time(record['at'])}, {_duration(age_s)} ago"
     yield f"clock     {record['clock']}"
     yield f"readings  {', '.join(f'{n} {kind}' for kind, n in readings.items() if n) or 'none'}"
+    if record.get("position"):
+        yield f"position  {_position(record['position'])}"
     waited = "" if outbox["oldest_s"] is None else f", the oldest for {_duration(outbox['oldest_s'])}"
     yield f"outbox    {outbox['depth']} estimates wait{waited}; {outbox['dropped']} dropped"
     yield f"journal   {record['journal_bytes'] / 1e6:.1f} MB; memory {record['rss_bytes'] / 1e6:.0f} MB"
@@ -77,6 +79,15 @@ def _table(record: dict[str, Any], age_s: float, dead: bool) -> Iterator[str]:
             *(_sensor(name, each) for name, each in record["sensors"].items()),
         ]
     )
+
+
+def _position(told: dict[str, Any]) -> str:
+    """Where the position comes from, and how old the newest fix is."""
+    at = "" if told["site"] is None else f", at site {told['site']}"
+    if told["source"] == "fixed":
+        return f"fixed{at}"
+    age = "no fix yet" if told["age_s"] is None else f"newest fix {_duration(told['age_s'])} old"
+    return f"{told['source']}, {age}{at}"
 
 
 def _sensor(name: str, told: dict[str, Any]) -> tuple[str, ...]:

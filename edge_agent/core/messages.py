@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgpack  # type: ignore[import-untyped]
 
 from edge_agent.core.errors import BadEstimate, BadReading
+from edge_agent.core.places import Position, decode_position
 
 CHANNELS = ("op1", "op2", "temperature")
 TEMPLATES = ("sensors/{sensor}/{channel}", "sensors/{sensor}")
@@ -60,6 +61,8 @@ class Estimate:
     clock: str = "synchronised"
     seq: int = 0
     revision: int = 0
+    position: Position | None = None
+    site: str | None = None
 
 
 class Decoder:
@@ -95,21 +98,21 @@ class Decoder:
         sensor, channel = self._sources.get(topic) or self._source(topic)
         if len(payload) > self.max_bytes:
             raise BadReading(f"{topic}: expected at most {self.max_bytes} bytes, got {len(payload)}", "size")
-        record = _parse(topic, payload)
+        record = parse_payload(topic, payload)
         if channel is None:
             return self._combined(topic, sensor, record, arrived_ms)
         at_ms = arrived_ms
         if isinstance(record, dict):
-            at_ms = _at_ms(topic, record.get("at"), arrived_ms)
+            at_ms = parse_at(topic, record.get("at"), arrived_ms)
             record = record.get("value")
-        return [Reading(sensor, channel, at_ms, _number(topic, record, payload))]
+        return [Reading(sensor, channel, at_ms, parse_number(topic, record, payload))]
 
     def _combined(self, topic: str, sensor: str, record: Any, arrived_ms: int) -> list[Reading]:
         if not isinstance(record, dict):
             raise BadReading(f"{topic}: expected a map of channels, got {_shown(record)}", "map")
-        at_ms = _at_ms(topic, record.get("at"), arrived_ms)
+        at_ms = parse_at(topic, record.get("at"), arrived_ms)
         readings = [
-            Reading(sensor, name, at_ms, _number(topic, record[name], record[name]))
+            Reading(sensor, name, at_ms, parse_number(topic, record[name], record[name]))
             for name in self.channels
             if record.get(name) is not None
         ]
@@ -162,7 +165,7 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _parse(topic: str, payload: bytes) -> Any:
+def parse_payload(topic: str, payload: bytes) -> Any:
     """A number or a map, from text or msgpack."""
     try:
         if payload[:1] == b"{":
@@ -185,13 +188,15 @@ def _parse_json(text: str) -> Any:
     return record
 
 
-def _number(topic: str, value: Any, given: Any) -> float:
+def parse_number(topic: str, value: Any, given: Any) -> float:
+    """A finite number, or BadReading."""
     if type(value) not in (float, int) or not -LIMIT < value < LIMIT:
         raise BadReading(f"{topic}: expected a finite number, got {_shown(given)}", "number")
     return float(value)
 
 
-def _at_ms(topic: str, at: Any, arrived_ms: int) -> int:
+def parse_at(topic: str, at: Any, arrived_ms: int) -> int:
+    """The time of a message, `arrived_ms` if it has none, or BadReading."""
     if at is None:
         return arrived_ms
     try:
@@ -264,6 +269,8 @@ def estimate_record(estimate: Estimate) -> dict[str, Any]:
         "inputs": {name: _rounded(value) for name, value in estimate.inputs.items()},
         "minutes": dict(estimate.minutes),
         "weights": estimate.weights and {name: _rounded(value) for name, value in estimate.weights.items()},
+        "position": estimate.position and estimate.position._asdict(),
+        "site": estimate.site,
         "model": estimate.model,
         "agent": estimate.agent,
         "clock": estimate.clock,
@@ -307,6 +314,8 @@ def _estimate(record: Mapping[str, Any]) -> Estimate:
         clock=str(record["clock"]),
         seq=int(record["seq"]),
         revision=int(record["revision"]),
+        position=decode_position(record.get("position")),
+        site=record.get("site"),
     )
 
 

@@ -1,7 +1,7 @@
 """The pure steps in order: window -> warming -> model -> quality -> estimate."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from math import isfinite
@@ -11,6 +11,7 @@ import numpy as np
 from edge_agent.core.coverage import Coverage, measure
 from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.model import Model
+from edge_agent.core.places import Place
 from edge_agent.core.quality import Flag, assess
 from edge_agent.core.warming import TEMPERATURE, Past
 from edge_agent.core.windows import COVERAGE, Outcome, Window, Windows
@@ -25,12 +26,14 @@ class Pipeline:
         models: Mapping[str, Model] | None = None,
         agent: str = "",
         coverage: float = COVERAGE,
+        place: Callable[[int, int], Place] | None = None,
     ) -> None:
-        """`models` by sensor; it may change between two windows."""
+        """`models` by sensor; it may change between two windows. `place` says where the agent was in one."""
         self._windows = windows
         self._models = models if models is not None else {}
         self._agent = agent
         self._coverage = coverage
+        self._place = place
         self._past = Past(windows.length_ms)
 
     def prime(self, sensor: str, temperatures: Iterable[tuple[int, float]]) -> None:
@@ -52,7 +55,8 @@ class Pipeline:
         model = self._models.get(window.sensor)
         coverage = measure(window, model, self._coverage)
         warming, past_known = self._look_back(window, model, coverage)
-        verdict = assess(window, model, synchronised, coverage, warming, past_known)
+        place = self._place(window.start_ms, window.end_ms) if self._place else Place()
+        verdict = assess(window, model, synchronised, coverage, warming, past_known, place.moving)
         estimate = Estimate(
             sensor=window.sensor,
             start_ms=window.start_ms,
@@ -63,6 +67,8 @@ class Pipeline:
             minutes={**coverage.minutes, "expected": coverage.expected},
             agent=self._agent,
             clock="synchronised" if synchronised else "unsynchronised",
+            position=place.position,
+            site=place.site,
         )
         if model is None:
             return estimate

@@ -37,11 +37,12 @@ def assess(
     coverage: Coverage,
     warming: Mapping[str, float] | None = None,
     past_known: float = 1.0,
+    moving: bool = False,
 ) -> Verdict:
     """The verdict on a window: missing without a model or enough minutes, otherwise the worst finding.
 
     `warming` are the inputs of the model that no sensor sends. `past_known` is the known share of the
-    temperature history behind them.
+    temperature history behind them. `moving` says that the agent was on the way.
     """
     if missing := _missing(model, coverage):
         return Verdict(Flag.MISSING, missing)
@@ -55,6 +56,8 @@ def assess(
         reasons.append("temperature_history_incomplete")
     if not synchronised:
         reasons.append("clock_unsynchronised")
+    if moving:
+        reasons.append("moving")
     # Further outside than the range is wide: not weather, but a loose electrode or a wrong unit.
     if any(distance > 1.0 for distance in departures.values()):
         return Verdict(Flag.FAIL, tuple(reasons))

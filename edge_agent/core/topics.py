@@ -27,6 +27,11 @@ class OwnTopics:
         return f"{self.root}/health"
 
     @property
+    def position(self) -> str:
+        """Where the agent is."""
+        return f"{self.root}/position"
+
+    @property
     def request(self) -> str:
         """Requests for history."""
         return f"{self.root}/request"

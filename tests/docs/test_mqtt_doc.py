@@ -9,15 +9,16 @@ import tomllib
 from pathlib import Path
 
 from edge_agent import publisher, settings
-from edge_agent.core import quality
+from edge_agent.core import positions, quality
 from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.core.card import card
 from edge_agent.core.messages import Estimate, decode_estimate, estimate_record, parse_time
 from edge_agent.core.model import Model
+from edge_agent.core.positions import decode_fix
 from edge_agent.core.windows import MAX_TOTAL
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.processes import start
-from tests.system.test_agent import Collector, bundles, health, publish, readings, retained
+from tests.system.test_agent import QUICK, Collector, bundles, health, publish, readings, retained
 from tests.system.test_agent import agent as agent  # noqa: PLC0414 - a fixture
 
 __all__ = ["bundles"]
@@ -67,6 +68,8 @@ def test_every_reason_is_described() -> None:
                 r"\w*[a-z]_[a-z]\w*|_[a-z_]+", str(node.value)
             ):
                 found.add(re.sub("^_", "*_", str(node.value)))
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "append":
+                found.update(str(each.value) for each in node.args if isinstance(each, ast.Constant))
     assert set(column("reason")) == found
     assert [int(flag) for flag in column("flag")] == list(quality.Flag)
 
@@ -96,12 +99,47 @@ def test_health_is_described_as_a_real_agent_publishes_it(agent: AgentProcess, b
     assert column("field of a sensor") == list(told["sensors"]["5A2D"])  # type: ignore[index]
 
 
+def test_every_field_of_a_position_is_described(tmp_path: Path, broker: Broker, bundles: Path) -> None:
+    """Against a real agent with a position over MQTT: the estimate's, the published one, and health."""
+    described = TEXT.split("## Position")[1].split("\n\n")[2]
+    where = f'[position]\ntopic = "van/position"\n{QUICK}'
+    process = AgentProcess(tmp_path / "agent", broker.port, bundles, where).start()
+    process.wait_for("broker.connected")
+    with client(broker) as van, client(broker) as ear:
+        collector = Collector(ear)
+        for line in described.splitlines():
+            decode_fix(line.strip().encode())
+            here = line.replace("2024-02-01T10:15:30Z", "2024-02-01T09:00:30Z").replace(
+                "1706782530", "1706778060"
+            )
+            van.publish("van/position", here.strip(), qos=1).wait_for_publish(10)
+        publish(van, readings(minutes=16, sensors=("5A2D",)))
+        wait_until(lambda: collector.estimates)
+        told = health(broker)["position"]
+        published = json.loads(retained(broker, "respire/van-1/position"))
+    process.stop()
+    position = collector.estimates[0].position
+    assert position
+    assert column("field of a position") == list(position._asdict())
+    assert position.fixes == 2
+    assert column("field of the published position") == list(published)
+    assert column("field of the health's position") == list(told)  # type: ignore[call-overload]
+    assert column("outcome of a fix") == list(told["fixes"])  # type: ignore[index]
+
+
 def test_the_topics_are_the_defaults() -> None:
     defaults = settings.Settings(agent="van-1")
     own, sensor = defaults.own_topics, "5A2D"
     expected = [topic.format(sensor=sensor, channel="op1") for topic in defaults.topics.readings]
     expected += [own.estimate(sensor), own.latest(sensor), own.model(sensor)]
-    expected += [own.alert(sensor, "co-8h"), own.status, own.health, own.request, own.response("{id}")]
+    expected += [
+        own.alert(sensor, "co-8h"),
+        own.status,
+        own.health,
+        own.position,
+        own.request,
+        own.response("{id}"),
+    ]
     assert column("topic") == expected
 
 
@@ -118,6 +156,12 @@ def test_the_numbers_are_those_of_the_code() -> None:
         f"{MAX_TOTAL:,} in all open windows".replace(",", " "),
         f"more than {limits.max_payload_bytes} bytes",
         f"of {limits.max_sensors} other sensors (`max_sensors`)",
+        f"faster than {defaults.position.moving_kmh:g} km/h (`moving_kmh`)",
+        f"more than {defaults.position.moving_m:g} m (`moving_m`)",
+        f"from 0 to {positions.MAX_KMH:g} km/h",
+        f"more than {positions.MAX_BYTES} bytes, or exactly 0, 0",
+        f"the same {positions.SLOT_MS // 1000} seconds",
+        f"remembers the last {positions.MOST} of them",
         f"keep-alive ({defaults.broker.keepalive_s} s)",
         f"nothing for {defaults.health.silent_s / 60:g} minutes",
         f"`last` is 1 to {publisher.MAX_HISTORY}",

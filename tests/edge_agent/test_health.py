@@ -36,6 +36,7 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
         bundles={"loaded": 0, **refusals([])},
         sensors={},
         sensors_unlisted=0,
+        position=None,
         journal_bytes=4_096,
     )
     used = {name: told.pop(name) for name in ("rss_bytes", "written_bytes")}
@@ -53,6 +54,7 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
         "bundles": {"loaded": 0, "refused": 0, "reasons": []},
         "sensors": {},
         "sensors_unlisted": 0,
+        "position": None,
         "journal_bytes": 4_096,
     }
 

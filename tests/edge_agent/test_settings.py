@@ -104,6 +104,24 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
             "uplink: expected another host, port or client_id than in broker",
         ),
         ("[broker]\nca_file = 'x'", "broker: expected tls = true beside ca_file or certificate_file"),
+        ("[position]\nlatitude = 91", "position.latitude: expected less than or equal to 90, got 91"),
+        ("[position]\nlatitude = 52.5", "position: expected latitude and longitude together"),
+        (
+            "[position]\nlatitude = 52.5\nlongitude = 13.4\ntopic = 'van'",
+            "position: expected either latitude and longitude, or topic",
+        ),
+        ("[position]\nsite = 'T'", "position: expected latitude and longitude beside site or elevation_m"),
+        (
+            "[position]\ntopic = 'owntracks/+/van'",
+            "position.topic: expected one topic of printable characters, without + and #, "
+            "got 'owntracks/+/van'",
+        ),
+        ("[position]\ntopic = 'sensors/van'", "position: expected a topic apart from those of readings"),
+        (
+            "agent = 'van-1'\n[position]\ntopic = 'respire/van-1/position'",
+            "position: expected a topic that the agent does not publish itself",
+        ),
+        ("[[sites]]\nnam = 'T'", "sites.0.name: expected a value, got none"),
         ("agent = ", "Invalid value (at end of document); expected TOML"),
     ],
 )

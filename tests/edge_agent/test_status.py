@@ -38,6 +38,7 @@ def record(age_s: float) -> dict[str, Any]:
             },
             "D3EB": {"model": None, "last_reading": None, "silent": ["op1", "op2"], "stuck": []},
         },
+        "position": {"source": "van/position", "at": None, "age_s": 75, "site": "T", "fixes": {}},
         "journal_bytes": 4_200_000,
         "rss_bytes": 61_300_000,
         "written_bytes": 1,
@@ -85,6 +86,7 @@ def test_a_terminal_gets_a_table(state: Path) -> None:
     assert lines[2:] == [
         "clock     synchronised",
         "readings  18 accepted, 2 rejected",
+        "position  van/position, newest fix 1 min 15 s old, at site T",
         "outbox    3 estimates wait, the oldest for 1 min 1 s; 0 dropped",
         "journal   4.2 MB; memory 61 MB",
         "problem   5A2D: stuck_channel since 2024-02-01 10:00:00 UTC: check wiring and ADC",

@@ -214,7 +214,7 @@ def test_an_estimate_describes_itself_as_the_contract_says() -> None:
         "revision": 0, "quality": 1, "reasons": [],
         "inputs": {"op1": 231.4, "op2": 206.1, "temperature": 24.3},
         "minutes": {"op1": 15, "op2": 15, "temperature": 14, "expected": 15},
-        "weights": {"op1": 0.0121, "op2": -0.0103, "bias": 0.04},
+        "weights": {"op1": 0.0121, "op2": -0.0103, "bias": 0.04}, "position": None, "site": None,
         "model": "sha256:9f3c", "agent": "van-1", "clock": "synchronised",
     }  # fmt: skip
 
