@@ -3,6 +3,7 @@
 import os
 import ssl
 from collections.abc import Callable
+from dataclasses import replace
 
 from edge_agent.core.errors import BadSettings
 from edge_agent.mqtt import Address, Connection, Inbox
@@ -30,6 +31,11 @@ def needs_systemd(broker: Broker) -> bool:
     file = broker.password_file
     credential = file and not file.is_absolute() and not file.exists()
     return bool(credential) and "CREDENTIALS_DIRECTORY" not in os.environ
+
+
+def beside(broker: Broker, agent: str) -> Address:
+    """The address for a second connection, which must not take over the session of the agent."""
+    return replace(address(broker, agent), port=broker.status_port or broker.port)
 
 
 def address(broker: Broker, agent: str) -> Address:

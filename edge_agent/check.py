@@ -92,8 +92,9 @@ def _check_brokers(settings: Settings, found: Findings, try_them: bool) -> None:
             found.remarks.append(f"{broker.password_file} {words}")
             continue
         try:
-            address = brokers.address(broker, settings.agent)
+            address = brokers.beside(broker, settings.agent)
             if try_them:
+                mqtt.reach(broker.host, broker.port, ANSWER_S)
                 mqtt.log_in(address, ANSWER_S)
         except BadSettings as error:
             found.mistakes.append(str(error))

@@ -2,6 +2,7 @@
 
 import random
 import re
+import socket
 import ssl
 import sys
 import threading
@@ -248,6 +249,14 @@ def retained(address: Address, topic: str, timeout_s: float) -> bytes:
         words = f"no agent has published health on this broker ({topic})"
         raise BrokerUnavailable(f"{address.host}:{address.port}: {words}")
     return answer
+
+
+def reach(host: str, port: int, timeout_s: float) -> None:
+    """Try whether somebody listens there; BrokerUnavailable if not."""
+    try:
+        socket.create_connection((host, port), timeout_s).close()
+    except OSError:
+        raise BrokerUnavailable(f"{host}:{port}: {_failure()}") from None
 
 
 def log_in(address: Address, timeout_s: float) -> None:

@@ -82,6 +82,7 @@ class Broker(Section):
 
     host: Host = "127.0.0.1"
     port: int = Field(1883, ge=1, le=65_535)
+    status_port: int | None = Field(None, ge=1, le=65_535)
     client_id: str | None = Field(None, max_length=128)
     protocol: Literal["3.1.1", "5"] = "3.1.1"
     keepalive_s: int = Field(30, ge=5, le=3_600)
@@ -104,7 +105,13 @@ class Broker(Section):
 
     def session(self, agent: str) -> tuple[str, int, str]:
         """Host, port and client id; of two connections with the same three a broker closes one."""
-        return self.host, self.port, self.client_id or f"edge-agent-{agent}"
+        return self.host, self.port, self.client_id or f"respire-{agent}"
+
+
+class Uplink(Broker):
+    """Where estimates go; only with MQTT 5 does a broker report that it refuses one."""
+
+    protocol: Literal["3.1.1", "5"] = "5"
 
 
 class Topics(Section):
@@ -232,7 +239,7 @@ class Settings(BaseSettings):
     state: Path = Path("/var/lib/edge-agent")
     clock: Literal["kernel", "trusted"] = "kernel"
     broker: Broker = Broker()
-    uplink: Broker | None = None
+    uplink: Uplink | None = None
     topics: Topics = Topics()
     windows: Windows = Windows()
     position: Position = Position()
@@ -245,7 +252,7 @@ class Settings(BaseSettings):
 
     @field_validator("uplink")
     @classmethod
-    def _another_session(cls, uplink: Broker | None, others: ValidationInfo) -> Broker | None:
+    def _another_session(cls, uplink: Uplink | None, others: ValidationInfo) -> Uplink | None:
         agent, broker = others.data.get("agent"), others.data.get("broker")
         if uplink and agent and broker and uplink.session(agent) == broker.session(agent):
             raise ValueError("expected another host, port or client_id than in broker")

@@ -51,7 +51,7 @@ def _shown(record: dict[str, Any], health: str, age_s: float, dead: bool, form: 
 
 
 def _from_broker(settings: Settings) -> str:
-    there = brokers.address(settings.uplink or settings.broker, settings.agent)
+    there = brokers.beside(settings.uplink or settings.broker, settings.agent)
     return mqtt.retained(there, settings.own_topics.health, ANSWER_S).decode(errors="replace")
 
 

@@ -100,7 +100,7 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
         ("[broker]\npassword_file = 'x'", "broker: expected a username beside password_file"),
         ("[uplink]\nport = 1883", "uplink: expected another host, port or client_id than in broker"),
         (
-            "agent = 'van-1'\n[uplink]\nclient_id = 'edge-agent-van-1'",
+            "agent = 'van-1'\n[uplink]\nclient_id = 'respire-van-1'",
             "uplink: expected another host, port or client_id than in broker",
         ),
         ("[broker]\nca_file = 'x'", "broker: expected tls = true beside ca_file or certificate_file"),

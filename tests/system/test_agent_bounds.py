@@ -140,7 +140,7 @@ def test_what_an_old_session_of_the_uplink_delivers_is_acknowledged_there(
 ) -> None:
     """A broker that was [broker] before it became [uplink] still has the subscription to readings."""
     uplink = Mosquitto(tmp_path / "uplink")
-    with client(uplink, "edge-agent-van-1", keep=True) as before:
+    with client(uplink, "respire-van-1", keep=True) as before:
         done: list[object] = []
         before.on_subscribe = lambda *told: done.append(told)
         before.subscribe("sensors/+/+", qos=1)

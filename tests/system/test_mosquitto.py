@@ -32,12 +32,15 @@ class Deployed:
 
     def __init__(self, place: Path) -> None:
         require("mosquitto")
-        self.port, self.websockets = free_port(), free_port()
+        self.port, self.status_port, self.websockets = free_port(), free_port(), free_port()
         text = (DEPLOY / "mosquitto.conf").read_text()
         for ours, here in {
-            "listener 1883": f"listener {self.port} 127.0.0.1",
+            "listener 1883 ": f"listener {self.port} ",
+            "listener 1884 ": f"listener {self.status_port} ",
             "#listener 9001": f"listener {self.websockets} 127.0.0.1",
             "#protocol websockets": "protocol websockets",
+            "#clientid_prefixes": "clientid_prefixes",
+            "#auto_id_prefix": "auto_id_prefix",
             "/etc/mosquitto/": f"{place}/",
             "/var/lib/mosquitto/": f"{place}/",
         }.items():
@@ -114,7 +117,8 @@ def agent(tmp_path: Path, deployed: Deployed) -> Iterator[AgentProcess]:
     (tmp_path / "password").write_text("van-1-pass\n")
     process = AgentProcess(tmp_path / "agent", deployed.port, tmp_path / "bundles", QUICK)
     with process.config.open("a") as config:
-        config.write(f'username = "van-1"\npassword_file = "{tmp_path}/password"\n')
+        config.write(f'status_port = {deployed.status_port}\nusername = "van-1"\n')
+        config.write(f'password_file = "{tmp_path}/password"\n')
     process.start()
     process.wait_for("broker.connected")
     yield process
@@ -143,8 +147,45 @@ def test_readings_become_estimates_for_those_who_may_hear_them(
 def test_the_vans_own_user_may_ask_the_broker_for_its_status(
     agent: AgentProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Neither `status --broker` nor `check` disconnects the agent, although they have the same user."""
     wait_until(lambda: main(["status", "--broker", "--config", str(agent.config)]) == 0, what="status")
     assert json.loads(capsys.readouterr().out)["agent"] == "van-1"
+    assert main(["check", "--config", str(agent.config)]) == 0
+    assert agent.events("broker.lost") == 0
+
+
+def test_nobody_can_take_over_the_session_of_the_agent(deployed: Deployed, agent: AgentProcess) -> None:
+    """Whatever client id a sensor, a consumer or the dashboard sends: the readings that wait stay."""
+    agent.stop()
+    with deployed.user("5A2D") as sensor:
+        for reading in readings(minutes=16, sensors=("5A2D",)):
+            payload = json.dumps({"value": reading.value, "at": reading.at_ms})
+            sensor.client.publish(f"sensors/5A2D/{reading.channel}", payload, qos=1)
+        wait_until(lambda: len(sensor.verdicts) == 48, what="the readings")
+    for name, port in (
+        ("5A2D", deployed.port),
+        ("consumer", deployed.status_port),
+        ("dashboard", deployed.websockets),
+        ("van-1", deployed.status_port),
+    ):
+        for client_id in ("van-1", "respire-van-1"):
+            knock(name, port, client_id, "websockets" if port == deployed.websockets else "tcp")
+    agent.start()
+    agent.wait_for("window.closed")
+    assert '"session": "resumed"' in agent.log.read_text()
+
+
+def knock(name: str, port: int, client_id: str, transport: str) -> None:
+    """Log in with a client id and a new session, and leave again."""
+    answers: list[ReasonCode] = []
+    guest = Client(CallbackAPIVersion.VERSION2, client_id=client_id, transport=transport)  # type: ignore[arg-type]
+    guest.username_pw_set(name, f"{name}-pass")
+    guest.on_connect = lambda *told: answers.append(told[3])
+    guest.connect("127.0.0.1", port)
+    guest.loop_start()
+    wait_until(lambda: answers, what=name)
+    guest.disconnect()
+    guest.loop_stop()
 
 
 def test_nobody_can_say_what_is_not_theirs(deployed: Deployed) -> None:

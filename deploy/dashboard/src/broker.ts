@@ -57,7 +57,7 @@ export class Broker implements Line {
       ...this.credentials,
       // amqtt, the demo's fallback broker, has no MQTT 5.
       protocolVersion: 4,
-      clientId: `dashboard-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(16)}`,
+      clientId: `respire-dashboard-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(16)}`,
       keepalive: KEEPALIVE_S,
       reconnectPeriod: RETRY_MS,
       connectTimeout: CONNECT_MS,
