@@ -48,7 +48,7 @@ class Agent:
         # Not the connection's `connected`, which is True before its event is handled here.
         self._subscribed = False
         self._watch = Every(WATCH_MS)
-        self._bundles = Bundles(settings.bundles, strict=False)
+        self._bundles = Bundles(settings.bundles, strict=False, length_s=settings.windows.length_s)
         models = self._bundles.models
         self._windows = _windows(settings, models)
         self._time = Timekeeper(clock, doubt_ms=self._windows.length_ms + self._windows.grace_ms)

@@ -26,14 +26,15 @@ class Update(NamedTuple):
 class Bundles:
     """The models of a directory (or of one file); a bad bundle never replaces a good one."""
 
-    def __init__(self, path: Path, strict: bool = True) -> None:
+    def __init__(self, path: Path, strict: bool = True, length_s: int | None = None) -> None:
         """Load everything; `strict` where a person is watching: one bad bundle is an error then.
 
         Otherwise it is in `refused`, and the others serve. A path that cannot be read is always an error.
+        Models for windows of another length than `length_s` are refused; None takes any length.
         """
         self.models: dict[str, Model] = {}
         self.refused: dict[Path, str] = {}  # the reasons, of the files as they are now
-        self._path = path
+        self._path, self._length_s = path, length_s
         self._stamps: dict[Path, Stamp] = {}
         self._loaded: dict[Path, Model] = {}
         self._unreadable = False
@@ -75,6 +76,7 @@ class Bundles:
             model = read(file)
             self._refuse_excess(file)
             self._refuse_second(file, model.sensor)
+            require_length(file, model, self._length_s)
         except BadBundle as error:
             self.refused[file] = str(error)
             return [Update(file, None, None, str(error))]
@@ -95,6 +97,16 @@ class Bundles:
                 raise BadBundle(
                     f"{self._path}: expected one bundle for sensor {sensor}, got {both}; remove one"
                 )
+
+
+def require_length(file: Path, model: Model, length_s: int | None) -> None:
+    """Refuse a model for other windows: their means spread less or more, and warming has another scale."""
+    if length_s is not None and model.window_ms != length_s * 1000:
+        trained_s = model.window_ms // 1000
+        raise BadBundle(
+            f"{file}: trained for windows of {trained_s} s, this agent's have {length_s} s; set "
+            f"length_s = {trained_s} under [windows], or fit it with --window {length_s // 60}min"
+        )
 
 
 def read(file: Path) -> Model:

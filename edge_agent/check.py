@@ -15,7 +15,6 @@ from edge_agent.settings import Broker, Settings
 from edge_agent.terminal import CONFIGURATION, DONE, FAILED, print_json, say
 
 ANSWER_S = 5.0
-TRAINED_S = 900  # the windows that model-export fits
 
 
 @dataclass(slots=True)
@@ -56,9 +55,9 @@ def _report(found: Findings, models: int) -> int:
 
 def _check_bundles(settings: Settings, found: Findings) -> dict[str, Model]:
     try:
-        models = bundles.Bundles(settings.bundles).models
+        models = bundles.Bundles(settings.bundles, length_s=settings.windows.length_s).models
     except BadBundle as error:
-        found.mistakes += list(_refused(settings.bundles)) or [str(error)]
+        found.mistakes += list(_refused(settings)) or [str(error)]
         return {}
     if not models:
         found.faults.append(f"{settings.bundles}: expected at least one bundle; estimates will have no value")
@@ -68,19 +67,15 @@ def _check_bundles(settings: Settings, found: Findings) -> dict[str, Model]:
             found.mistakes.append(
                 f"topics.channels: expected {expected} for the bundle of {model.sensor}, got {got}"
             )
-    if settings.windows.length_s != TRAINED_S and any(model.warming for model in models.values()):
-        found.remarks.append(
-            f"these models were trained on {TRAINED_S} s windows; "
-            f"expect biased estimates with {settings.windows.length_s} s"
-        )
     return models
 
 
-def _refused(path: Path) -> Iterator[str]:
+def _refused(settings: Settings) -> Iterator[str]:
     """The reason of every bad bundle in a directory."""
+    path = settings.bundles
     for file in sorted(path.glob(f"*{bundles.SUFFIX}")) if path.is_dir() else ():
         try:
-            bundles.read(file)
+            bundles.require_length(file, bundles.read(file), settings.windows.length_s)
         except BadBundle as error:
             yield str(error)
 

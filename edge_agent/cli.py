@@ -86,7 +86,7 @@ def replay(options: argparse.Namespace) -> int:
     """Run a recording through the agent's pipeline; print one estimate per window as JSON lines."""
     model = _model_of(options.sensor, options.bundles)
     channels = (*model.measured, model.auxiliary)
-    windows = Windows(length_ms=options.length_s * 1000, grace_ms=options.grace_s * 1000)
+    windows = Windows(length_ms=model.window_ms, grace_ms=options.grace_s * 1000)
     pipeline = Pipeline(windows, {options.sensor: model}, agent="replay")
     readings = recording.read(options.file, options.sensor, channels, needed=channels)
     closed, outcomes = 0, Counter[Outcome]()
@@ -106,12 +106,6 @@ def inspect(options: argparse.Namespace) -> int:
     model = bundles.read(options.bundle)
     print_json(inspection(model, options.bundle.stat().st_size))
     return DONE
-
-
-def _window_length(text: str) -> int:
-    if not text.isdecimal() or not 60 <= int(text) <= 86_400 or int(text) % 60:
-        raise argparse.ArgumentTypeError(f"expected whole minutes from 60 to 86400 seconds, got {text!r}")
-    return int(text)
 
 
 def _time(text: str) -> int:
@@ -164,9 +158,6 @@ def _parser() -> argparse.ArgumentParser:
         "--bundles", type=Path, required=True, metavar="DIR", help="directory of bundles, or one bundle"
     )
     command.add_argument("--sensor", required=True, metavar="ID", help="the sensor of the recording")
-    command.add_argument(
-        "--length-s", type=_window_length, default=900, metavar="N", help="length of a window, default 900"
-    )
     command.add_argument(
         "--grace-s",
         type=_grace,

@@ -138,7 +138,7 @@ class Windows(Section):
     patience_s: float = Field(120, ge=0, le=86_400)
     future_s: Positive = 300
     coverage: float = Field(COVERAGE, ge=0, le=1)
-    max_readings: Count = 1_800
+    max_readings: Count | None = None  # two a second
 
 
 class Position(Section):

@@ -20,6 +20,7 @@ MAX_BYTES = 1_048_576
 GOLDEN_PAIRS = 4
 GOLDEN_TOLERANCE = 1e-5  # of the target's spread: pairs are float32, and exp() differs in its last bits
 SLOWEST_MINUTES = 1440  # cadence: a reading a day, as the longest window is a day
+USUAL_S, LONGEST_S = 900, 86_400  # windows
 MAX_CHANNELS = 32  # the scaling is folded in (d + 1)² numbers
 MAX_SUPPORT = 8_192  # the card samples the kernel at 41 x m places
 MAX_TEXT = 64
@@ -28,7 +29,7 @@ SMALLEST = 1 / LIMIT  # spread, length scale: no estimate overflows, whatever el
 ARRAYS = ("support", "coefficients", "trend", "golden", "transfer")
 OTHERS = (
     *("sensor", "gas", "unit", "channels", "auxiliary", "kernel", "length_scale", "scales", "adapter"),
-    *("domain", "provenance", "hold", "warming", "cadence", "interval"),
+    *("domain", "provenance", "hold", "warming", "cadence", "window", "interval"),
 )
 OUTER_ROOM = {"format": 16, "sha256": 64, "body": MAX_BYTES}
 BODY_ROOM = dict.fromkeys(ARRAYS, MAX_BYTES) | dict.fromkeys(OTHERS, MAX_VALUE_BYTES)
@@ -105,6 +106,8 @@ def _body(model: Model) -> dict[str, Any]:
         body["warming"] = {channel: memory_ms / 1000 for channel, memory_ms in model.warming.items()}
     if slow := {name: minutes for name, minutes in model.cadence_minutes.items() if minutes > 1}:
         body["cadence"] = slow
+    if model.window_ms != USUAL_S * 1000:
+        body["window"] = model.window_ms // 1000
     if model.interval is not None:
         body["interval"] = [model.interval.half_width, model.interval.level]
     return body
@@ -147,6 +150,7 @@ def _model(body: Mapping[str, Any], model_id: str) -> Model:
         interval=_interval(body["interval"]) if "interval" in body else None,
         warming=_warming(body),
         cadence_minutes=_cadence_minutes(body),
+        window_ms=_window_ms(body.get("window", USUAL_S)),
         domain={_text(channel): _pair(between) for channel, between in body["domain"].items()},
         provenance={_text(key): value for key, value in body["provenance"].items() if _is_fact(value)},
         id=model_id,
@@ -232,6 +236,12 @@ def _cadence_minutes(body: Mapping[str, Any]) -> dict[str, int]:
         if type(minutes) is not int or not 1 <= minutes <= SLOWEST_MINUTES:
             raise ValueError(f"a cadence of {minutes!r:.40} where 1 to {SLOWEST_MINUTES} minutes belong")
     return cadence
+
+
+def _window_ms(seconds: Any) -> int:
+    if type(seconds) is not int or not 60 <= seconds <= LONGEST_S or seconds % 60:
+        raise ValueError(f"windows of {seconds!r:.40} where whole minutes from 60 to {LONGEST_S} s belong")
+    return seconds * 1000
 
 
 def _scale(value: Any) -> Scale:

@@ -19,6 +19,7 @@ def card(model: Model) -> dict[str, Any]:
         "unit": model.unit,
         "channels": list(model.channels),
         "auxiliary": model.auxiliary,
+        "window": model.window_ms // 1000,
         "warming": {name: memory_ms / 1000 for name, memory_ms in model.warming.items()},
         "kernel": model.kernel,
         "support": len(model.support),

@@ -81,6 +81,7 @@ class Model:
     interval: Interval | None = None
     warming: Mapping[str, int] = field(default_factory=dict)  # channel -> memory in ms
     cadence_minutes: Mapping[str, int] = field(default_factory=dict)  # between readings, where not 1
+    window_ms: int = 900_000  # the length of the windows that it was fitted to
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     provenance: Mapping[str, Fact] = field(default_factory=dict)
     id: str = ""

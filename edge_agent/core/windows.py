@@ -97,12 +97,12 @@ class Windows:
         grace_ms: int = 60_000,
         patience_ms: int = 120_000,
         future_ms: int = 300_000,
-        max_readings: int = 1_800,
+        max_readings: int | None = None,
         max_total: int = MAX_TOTAL,
         served: Container[str] | None = None,
         max_unserved: int = MAX_UNSERVED,
     ) -> None:
-        """`max_readings` limits one channel in one window.
+        """`max_readings` limits one channel in one window; by default two a second.
 
         `max_total` limits the open windows of the sensors in `served` (None: of all), which may change;
         `max_unserved` limits those of all other sensors.
@@ -111,7 +111,7 @@ class Windows:
         self.grace_ms = grace_ms
         self.patience_ms = patience_ms
         self.future_ms = future_ms
-        self.max_readings = max_readings
+        self.max_readings = max_readings or length_ms // 500
         self._served = served
         self._most = {True: max_total, False: max_unserved}
         self._totals = {True: 0, False: 0}  # readings in open windows, of served and of other sensors

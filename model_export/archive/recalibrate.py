@@ -13,7 +13,6 @@ from edge_agent.core.errors import BadRecording, RespireError
 from edge_agent.core.messages import format_time
 from edge_agent.core.model import Model
 from edge_agent.core.warming import REACH_MS, TEMPERATURE
-from edge_agent.core.windows import WINDOW_MS
 from model_export.archive import written
 from model_export.archive.estimates import Estimates, estimate
 from model_export.archive.layout import Part, Series
@@ -99,9 +98,9 @@ def _estimated(
         raise BadRecording(f"{sensor}: expected columns {', '.join(sorted(needed))}, got no {missing[0]}")
     channels = {name: rows.channels[name] for name in needed}
     if rows.table is None:
-        return estimate(windows_of(rows.at_ms, channels, WINDOW_MS), model, past), None
+        return estimate(windows_of(rows.at_ms, channels, model.window_ms), model, past), None
     rows = newest(Rows(rows.at_ms, channels, rows.minutes, rows.table))
-    windows, unsynchronised = windows_again(rows, model, WINDOW_MS)
+    windows, unsynchronised = windows_again(rows, model, model.window_ms)
     return estimate(windows, model, past, unsynchronised), rows
 
 

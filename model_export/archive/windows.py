@@ -12,8 +12,6 @@ from edge_agent.core.quality import STUCK_READINGS
 from edge_agent.core.windows import MINUTE_MS, WINDOW_MS
 from model_export.archive.sums import Places, exact_sums, first_places, sizes
 
-MAX_READINGS = 1_800  # of one channel in one window, as in the agent
-
 Times = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -73,8 +71,9 @@ def _average(at_ms: Times, values: Array, length_ms: int, whole: _Runs | None) -
         at_ms, values = _distinct(at_ms[usable], values[usable])
         runs = _runs(at_ms, length_ms)
     assert runs is not None  # noqa: S101 - for mypy
-    if runs.readings.max(initial=0) > MAX_READINGS:
-        kept = np.arange(len(at_ms)) - np.repeat(runs.windows, runs.readings) < MAX_READINGS
+    most = length_ms // 500  # two a second, as in the agent
+    if runs.readings.max(initial=0) > most:
+        kept = np.arange(len(at_ms)) - np.repeat(runs.windows, runs.readings) < most
         at_ms, values = at_ms[kept], values[kept]
         runs = _runs(at_ms, length_ms)
     means = values

@@ -12,7 +12,6 @@ from edge_agent.core.errors import BadBundle, BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import format_time
 from edge_agent.core.model import Fact, Model
-from edge_agent.core.windows import WINDOW_MS
 from model_export.files import write_atomically
 from model_export.recordings.dataset import Dataset
 from model_export.regression.metrics import Score
@@ -138,7 +137,7 @@ def _require_same(expected: Array, actual: Array, model: Model, name: str) -> No
 def _dates(train: Dataset) -> dict[str, Fact]:
     return {
         "from": format_time(int(train.start_ms[0])),
-        "to": format_time(int(train.start_ms[-1]) + WINDOW_MS),
+        "to": format_time(int(train.start_ms[-1]) + train.window_ms),
         "n_train": len(train),
     }
 

@@ -9,6 +9,7 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import is_sensor
 from edge_agent.core.model import Model
+from edge_agent.core.windows import WINDOW_MS
 from model_export.calibration import export
 from model_export.calibration.interval import LEVEL, forward_conformal
 from model_export.recordings.catalogue import files_of_other_sensors
@@ -35,6 +36,7 @@ class Source:
     layout: Layout = field(default_factory=Layout)
     reference: Stamp = "auto"
     test_share: float = 0.2
+    window_ms: int = WINDOW_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,10 @@ class Recipe:
     level: float = LEVEL
     gas: str = "CO"
     warming: Mapping[str, int] = field(default_factory=lambda: WARMING)  # see Dataset.warmed
+
+    def memories_ms(self, window_ms: int) -> dict[str, int]:
+        """The warming of such windows: a memory shorter than a window says nothing of its own."""
+        return {name: memory_ms for name, memory_ms in self.warming.items() if memory_ms >= window_ms}
 
 
 def paper(recipe: Recipe) -> Recipe:
@@ -93,7 +99,8 @@ def fit_files(
 ) -> FitResult:
     """Fit the recordings of one sensor and write its bundle."""
     require_options(sensor, unit, recipe.gas)
-    dataset = load(paths, sensor, unit, source.layout, reference=source.reference)
+    stamp, window_ms = source.reference, source.window_ms
+    dataset = load(paths, sensor, unit, source.layout, reference=stamp, window_ms=window_ms)
     require_trainable(dataset)
     others = files_of_other_sensors(paths, sensor, "--sensor is")
     dataset = replace(dataset, notes=(*others, *dataset.notes, *remarks(dataset, recipe.gas)))
@@ -106,7 +113,7 @@ def fit(
     """Fit the first windows, keep the last for the test, and write the bundle."""
     require_trainable(dataset)
     require_trainable(split(dataset, test_share)[0])
-    dataset = dataset.warmed(recipe.warming)
+    dataset = dataset.warmed(recipe.memories_ms(dataset.window_ms))
     train, test = split(dataset, test_share)
     calibration = fit_with_interval(train, tuned(train, recipe, progress), recipe)
     model = calibration.model
@@ -173,6 +180,7 @@ def summary(result: FitResult) -> dict[str, Any]:
         "gas": model.gas,
         "unit": model.unit,
         "channels": list(model.channels),
+        "window": model.window_ms // 1000,
         "n_train": len(result.train),
         "n_test": test.n,
         "r2_train": evaluate(model, result.train).r2,
@@ -237,6 +245,7 @@ def _model(fitted: Fitted, small: Compressed, train: Dataset, gas: str) -> Model
         hold=fitted.hold,
         warming=train.warming,
         cadence_minutes=train.cadence_minutes,
+        window_ms=train.window_ms,
         domain={
             name: (float(values.min()), float(values.max()))
             for name, values in zip(names, columns, strict=True)

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
-from edge_agent.core.windows import WINDOW_MS
 from model_export.calibration.export import density
 from model_export.calibration.size_curve import Curves
 from model_export.figures.axes import (
@@ -40,7 +39,8 @@ def timeline(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure
     """The last days window by window, and the error of every day; windows after n_train are the test."""
     figure = blank(4.6, title)
     detail, whole = figure.subplots(2, height_ratios=[3.0, 2.0])
-    first = int(np.searchsorted(dataset.start_ms, dataset.start_ms[-1] + WINDOW_MS - DETAIL_DAYS * DAY_MS))
+    end_ms = int(dataset.start_ms[-1]) + dataset.window_ms
+    first = int(np.searchsorted(dataset.start_ms, end_ms - DETAIL_DAYS * DAY_MS))
     _follow(detail, model, dataset.part(slice(first, None)))
     _errors_by_day(whole, model, dataset)
     _shade_test(whole, dataset, n_train)
@@ -176,7 +176,7 @@ def _errors_by_day(axes: Axes, model: Model, dataset: Dataset) -> None:
 
 def _shade_test(axes: Axes, dataset: Dataset, first: int) -> None:
     if first < len(dataset):
-        start, end = times_of(dataset.start_ms[[first, -1]] + np.array([0, WINDOW_MS]))
+        start, end = times_of(dataset.start_ms[[first, -1]] + np.array([0, dataset.window_ms]))
         axes.axvspan(start, end, color=SAND, lw=0, zorder=0, label="test")
 
 

@@ -96,6 +96,7 @@ def adapt(
     """A gain and an offset for another site or season, evaluated on the last windows."""
     require_places(bundle=out, inputs=data)
     model = export.read(bundle)
+    source = replace(source, window_ms=model.window_ms)
     found = examined(data, model.sensor, source, strict=strict)
     dataset = _beside(model, data, source)
     part, test = split(dataset, source.test_share)
@@ -133,6 +134,7 @@ def transfer(
     """One sensor's bundle for another that was beside it; no reference is read."""
     require_places(bundle=out, inputs=(*source_data, *target_data))
     model = export.read(bundle)
+    source = replace(source, window_ms=model.window_ms)
     found = [
         *examined_alone(source_data, model.sensor, source, strict=strict),
         *examined_alone(target_data, require_sensor(sensor), source, strict=strict),
@@ -212,7 +214,15 @@ def _read(
     model: Model, data: Sequence[Path], sensor: str, layout: Layout, reference: Stamp | None
 ) -> Dataset:
     """A recording with all channels of the model, measured or not."""
-    dataset = load(data, sensor, model.unit, layout, channels=model.measured, reference=reference)
+    dataset = load(
+        data,
+        sensor,
+        model.unit,
+        layout,
+        channels=model.measured,
+        reference=reference,
+        window_ms=model.window_ms,
+    )
     return dataset.warmed(model.warming)
 
 

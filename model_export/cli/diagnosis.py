@@ -33,7 +33,7 @@ def diagnose(
     require_places(plot=plot, table=mend, inputs=data)
     _require_one(data, mend)
     owner = None if sensor is None else require_sensor(sensor)
-    found = diagnosed(data, owner, source.layout, source.reference, progress)
+    found = diagnosed(data, owner, source.layout, source.reference, source.window_ms, progress)
     if not found.cases:
         raise BadRecording(next(iter(found.skipped.values())))
     if plot:
@@ -59,7 +59,7 @@ def _mended(
     done = mends.write(read([path], case.sensor, source.layout), found.findings, out)
     if done is None:
         return {"mended": None}, (f"nothing to correct; {out} was not written",)
-    left = findings_of([case_of(done.recording, case.dataset, source.reference)])
+    left = findings_of([case_of(done.recording, case.dataset, source.reference, source.window_ms)])
     figures = {
         "recording": str(done.path),
         "note": str(done.note),

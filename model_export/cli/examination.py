@@ -19,7 +19,8 @@ def examined(paths: Sequence[Path], sensor: str, source: Source, *, strict: bool
     """The findings of one sensor's files, read as one recording; `strict` refuses grave ones."""
     _, dataset = identity(paths[0])
     recording = read(paths, sensor, source.layout)
-    return _accepted(findings_of([case_of(recording, dataset, source.reference)]), recording.name, strict)
+    case = case_of(recording, dataset, source.reference, source.window_ms)
+    return _accepted(findings_of([case]), recording.name, strict)
 
 
 def examined_alone(
@@ -28,7 +29,7 @@ def examined_alone(
     """The same without a reference: only what the sensor's own columns show."""
     _, dataset = identity(paths[0])
     recording = read(paths, sensor, source.layout, with_reference=False)
-    case = case_without_reference(recording, dataset)
+    case = case_without_reference(recording, dataset, source.window_ms)
     return _accepted(findings_of([case], ALONE), recording.name, strict)
 
 

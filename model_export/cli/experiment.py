@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from model_export.cli.console import CommandResult, long_bar, print_result, say
+from model_export.cli.options import Window
 from model_export.files import write_atomically
 
 FEWEST = 50  # windows; log log N must be well above 0
@@ -43,6 +44,7 @@ def experiment(
     corrected: Corrected = None,
     trials: Trials = None,
     seed: Seed = 0,
+    window: Window = "15min",
 ) -> None:
     """Compare RESPIRE with the paper's baselines over every site, season and sensor.
 
@@ -55,7 +57,7 @@ def experiment(
     from model_export.experiment.run import Request, run  # noqa: PLC0415
 
     names = tuple(name.strip() for name in methods.split(",") if name.strip())
-    request = Request(source, out, names, jobs or os.cpu_count() or 1, quick, corrected, trials, seed)
+    request = Request(source, out, names, jobs or os.cpu_count() or 1, quick, corrected, trials, seed, window)
     with long_bar("fitting") as progress:
         figures = run(request, say, progress)
     skipped = tuple(f"skipped {one['name']}: {one['reason']}" for one in figures["skipped"])

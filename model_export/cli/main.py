@@ -1,7 +1,7 @@
 """The command line: data on stdout, messages on stderr, one line for a failure."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -16,31 +16,10 @@ from model_export.cli import archive as archive_cli
 from model_export.cli import experiment as experiment_cli
 from model_export.cli import simulate as simulate_cli
 from model_export.cli.console import bar, in_words, print_result, say
-from model_export.cli.options import (
-    Above,
-    Below,
-    Bundle,
-    Columns,
-    Data,
-    Kernel,
-    Out,
-    Plot,
-    Reference,
-    Sensor,
-    Share,
-    Shift,
-    Size,
-    Sizes,
-    Stamp,
-    Strict,
-    Swap,
-    Timezone,
-    mending,
-)
+from model_export.cli.options import Bundle, Data, Kernel, Out, Plot, Sensor, Size, Sizes, Strict, reading
 
 if TYPE_CHECKING:
     from model_export.calibration.fit import Source
-    from model_export.recordings.mending import Mending
 
 DONE, FAILED = 0, 1
 
@@ -99,6 +78,7 @@ def _options(
 
 
 @app.command(cls=Plain)
+@reading()
 def fit(
     data: Data,
     *,
@@ -118,14 +98,7 @@ def fit(
     trials: Annotated[int, typer.Option(min=1, help="Number of trials in tuning.")] = 60,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bundle.")] = 0,
     level: Annotated[float, typer.Option(min=0.5, max=0.99, help="Coverage of the interval.")] = 0.9,
-    columns: Columns = "",
-    timezone: Timezone = None,
-    reference: Stamp = "auto",
-    shift: Shift = "0min",
-    swap: Swap = "",
-    below: Below = "",
-    above: Above = "",
-    test_share: Share = 0.2,
+    source: "Source",
     strict: Strict = False,
 ) -> None:
     """Fit a sensor's calibration and write its bundle.
@@ -143,7 +116,6 @@ def fit(
     recipe = Recipe(kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas)
     recipe = recipe if warming else replace(recipe, warming={})
     recipe = as_in_the_paper(recipe) if paper else recipe
-    source = _source(columns, timezone, reference, test_share, mending(shift, swap, below, above))
     with bar("tuning") as progress:
         done = commands.fit(
             data,
@@ -160,17 +132,12 @@ def fit(
 
 
 @app.command(cls=Plain)
+@reading("window", "test_share")
 def evaluate(
     bundle: Bundle,
     data: Data,
     *,
-    columns: Columns = "",
-    timezone: Timezone = None,
-    reference: Stamp = "auto",
-    shift: Shift = "0min",
-    swap: Swap = "",
-    below: Below = "",
-    above: Above = "",
+    source: "Source",
 ) -> None:
     """Compare a bundle with a reference.
 
@@ -179,29 +146,17 @@ def evaluate(
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    print_result(
-        commands.evaluate(
-            bundle,
-            data,
-            source=_source(columns, timezone, reference, mending=mending(shift, swap, below, above)),
-        )
-    )
+    print_result(commands.evaluate(bundle, data, source=source))
 
 
 @app.command(cls=Plain)
+@reading("window")
 def adapt(
     bundle: Bundle,
     data: Data,
     *,
     out: Out,
-    columns: Columns = "",
-    timezone: Timezone = None,
-    reference: Stamp = "auto",
-    shift: Shift = "0min",
-    swap: Swap = "",
-    below: Below = "",
-    above: Above = "",
-    test_share: Share = 0.2,
+    source: "Source",
     strict: Strict = False,
 ) -> None:
     """Fit a gain and an offset to another site or season.
@@ -211,23 +166,17 @@ def adapt(
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    print_result(
-        commands.adapt(
-            bundle,
-            data,
-            out,
-            source=_source(columns, timezone, reference, test_share, mending(shift, swap, below, above)),
-            strict=strict,
-        )
-    )
+    print_result(commands.adapt(bundle, data, out, source=source, strict=strict))
 
 
 @app.command()
+@reading("window", "reference", "shift", "swap", "test_share")
 def transfer(
     bundle: Bundle,
     *,
-    source: Annotated[
-        list[Path], typer.Option(metavar="DATA", help="Recording of the bundle's sensor; may be repeated.")
+    beside: Annotated[
+        list[Path],
+        typer.Option("--source", metavar="DATA", help="Recording of the bundle's sensor; may be repeated."),
     ],
     target: Annotated[
         list[Path],
@@ -235,10 +184,7 @@ def transfer(
     ],
     sensor: Sensor,
     out: Out,
-    columns: Columns = "",
-    timezone: Timezone = None,
-    below: Below = "",
-    above: Above = "",
+    source: "Source",
     strict: Strict = False,
 ) -> None:
     """Make a bundle serve another sensor.
@@ -250,34 +196,18 @@ def transfer(
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    print_result(
-        commands.transfer(
-            bundle,
-            source,
-            target,
-            sensor,
-            out,
-            source=_source(columns, timezone, mending=mending(below=below, above=above)),
-            strict=strict,
-        )
-    )
+    print_result(commands.transfer(bundle, beside, target, sensor, out, source=source, strict=strict))
 
 
 @app.command(cls=Plain)
+@reading("window")
 def compress(
     bundle: Bundle,
     data: Data,
     *,
     sizes: Sizes = "1,2,4,8,16,32,64,128",
     plot: Plot = None,
-    columns: Columns = "",
-    timezone: Timezone = None,
-    reference: Stamp = "auto",
-    shift: Shift = "0min",
-    swap: Swap = "",
-    below: Below = "",
-    above: Above = "",
-    test_share: Share = 0.2,
+    source: "Source",
 ) -> None:
     """Show the cost of fewer support vectors.
 
@@ -288,7 +218,6 @@ def compress(
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    source = _source(columns, timezone, reference, test_share, mending(shift, swap, below, above))
     print_result(commands.compress(bundle, data, source=source, sizes=sizes, plot=plot))
 
 
@@ -305,6 +234,7 @@ def inspect(bundle: Bundle, plot: Plot = None) -> None:
 
 
 @app.command(cls=Plain)
+@reading("test_share")
 def diagnose(
     data: Annotated[
         list[Path], typer.Argument(help="Recordings, best named SENSOR_SITE-SEASON.", metavar="DATA")
@@ -312,13 +242,7 @@ def diagnose(
     *,
     sensor: Annotated[str | None, typer.Option(help="The sensor's id, if file names do not have it.")] = None,
     plot: Plot = None,
-    columns: Columns = "",
-    timezone: Timezone = None,
-    reference: Stamp = "auto",
-    shift: Shift = "0min",
-    swap: Swap = "",
-    below: Below = "",
-    above: Above = "",
+    source: "Source",
     mend: Annotated[
         Path | None, typer.Option(help="Write the recording with its faults corrected (CSV).")
     ] = None,
@@ -338,23 +262,9 @@ def diagnose(
         done = diagnosis.diagnose(
             data,
             sensor,
-            source=_source(columns, timezone, reference, mending=mending(shift, swap, below, above)),
+            source=source,
             plot=plot,
             mend=mend,
             progress=progress,
         )
     print_result(done)
-
-
-def _source(
-    columns: Mapping[str, str],
-    timezone: str | None,
-    reference: Reference = "auto",
-    test_share: float = 0.2,
-    mending: "Mending | None" = None,
-) -> "Source":
-    from model_export.calibration.fit import Source  # noqa: PLC0415 - as above
-    from model_export.recordings.tables import Layout  # noqa: PLC0415 - as above
-
-    layout = Layout(columns, timezone)
-    return Source(replace(layout, mending=mending) if mending else layout, reference, test_share)

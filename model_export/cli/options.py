@@ -1,13 +1,15 @@
 """Options and arguments that several commands share, and the parsers of their values."""
 
 from collections.abc import Callable
+from functools import wraps
+from inspect import Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
-    from model_export.recordings.mending import Mending
+    from model_export.calibration.fit import Source
 
 Value = TypeVar("Value")
 Kernel = Literal["matern12", "matern32", "matern52", "rbf"]
@@ -24,6 +26,12 @@ def _minutes(text: str) -> int:
     from model_export.recordings.mending import parse_minutes  # noqa: PLC0415 - as above
 
     return _usage(parse_minutes, text)
+
+
+def _window(text: str) -> int:
+    from model_export.recordings.dataset import parse_window  # noqa: PLC0415 - as above
+
+    return _usage(parse_window, text)
 
 
 def _pair(text: str) -> tuple[str, ...]:
@@ -44,18 +52,6 @@ def _usage(parse: Callable[[str], Value], text: str) -> Value:
         return parse(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-
-
-def mending(
-    shift: int = 0,
-    swap: tuple[str, ...] = (),
-    below: dict[str, float] | None = None,
-    above: dict[str, float] | None = None,
-) -> "Mending":
-    """The corrections that options ask for."""
-    from model_export.recordings.mending import Mending  # noqa: PLC0415 - as above
-
-    return Mending(shift, swap, below or {}, above or {})
 
 
 def _size(text: str) -> int:
@@ -96,6 +92,9 @@ Share = Annotated[
 ]
 Size = Annotated[Any, typer.Option(parser=_size, metavar="N|auto", help="Number of support vectors.")]
 Sizes = Annotated[Any, typer.Option(parser=_sizes, metavar="N,N,…", help="Sizes to compare.")]
+Window = Annotated[
+    Any, typer.Option(parser=_window, metavar="N(min|h)", help="Length of the windows, 5min to 24h.")
+]
 Shift = Annotated[
     Any,
     typer.Option(
@@ -117,3 +116,42 @@ Strict = Annotated[
     bool, typer.Option("--strict", help="Write nothing and exit 1 if the recording has a grave fault.")
 ]
 Plot = Annotated[Path | None, typer.Option(help="Write a PNG.")]
+
+
+def _source(
+    *,
+    columns: Columns = "",
+    timezone: Timezone = None,
+    reference: Stamp = "auto",
+    window: Window = "15min",
+    shift: Shift = "0min",
+    swap: Swap = "",
+    below: Below = "",
+    above: Above = "",
+    test_share: Share = 0.2,
+) -> "Source":
+    """How files are read, from the options of `reading`."""
+    from model_export.calibration.fit import Source  # noqa: PLC0415 - as above
+    from model_export.recordings.mending import Mending  # noqa: PLC0415 - as above
+    from model_export.recordings.tables import Layout  # noqa: PLC0415 - as above
+
+    layout = Layout(columns, timezone, Mending(shift, swap, below, above))
+    return Source(layout, reference, test_share, window)
+
+
+def reading(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of `_source` in the place of its parameter `source`."""
+    options = [one for one in signature(_source).parameters.values() if one.name not in left_out]
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def command(**given: Any) -> None:
+            source = _source(**{one.name: given.pop(one.name) for one in options})
+            function(**given, source=source)
+
+        own = [one for one in signature(function).parameters.values() if one.name != "source"]
+        command.__signature__ = Signature([*own, *options])  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in (*own, *options)}
+        return command
+
+    return decorate

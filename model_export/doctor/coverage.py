@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from edge_agent.core.windows import WINDOW_MS
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.minutes import DAY_MS
@@ -23,7 +22,7 @@ def check(cases: Sequence[Case]) -> Iterator[Finding]:
     Threshold: fewer than DAYS days, or a range under RANGE °C.
     """
     for case in cases:
-        days = len(case.windows) * WINDOW_MS / DAY_MS
+        days = len(case.windows) * case.windows.window_ms / DAY_MS
         if days < DAYS:
             yield _short(case, days)
         if len(case.windows):

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.stats import norm
 
-from edge_agent.core.windows import WINDOW_MS
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.recordings.dataset import MIN_WINDOWS, Dataset
@@ -21,7 +20,7 @@ LARGEST = 0.5  # correlation; with so few windows that the band is wider, no cha
 
 def memory(dataset: Dataset, channel: int) -> tuple[float, int]:
     """The correlation of successive window means of a channel, and the number of pairs."""
-    values, next_to = dataset.inputs[:, channel], np.diff(dataset.start_ms) == WINDOW_MS
+    values, next_to = dataset.inputs[:, channel], np.diff(dataset.start_ms) == dataset.window_ms
     before, after = values[:-1][next_to], values[1:][next_to]
     if len(before) < MIN_WINDOWS or not (np.ptp(before) > 0.0 and np.ptp(after) > 0.0):
         return 1.0, len(before)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edge_agent.core.errors import BadRecording
+from edge_agent.core.windows import WINDOW_MS
 from model_export.doctor import (
     clipped,
     clock,
@@ -62,6 +63,7 @@ def diagnose(
     sensor: str | None = None,
     layout: Layout | None = None,
     stamp: Stamp = "auto",
+    window_ms: int = WINDOW_MS,
     progress: Progress | None = None,
 ) -> Diagnosis:
     """All findings in these files; a file that cannot be read is skipped."""
@@ -69,7 +71,7 @@ def diagnose(
     skipped: dict[str, str] = {}
     for done, path in enumerate(paths):
         try:
-            cases.append(open_case(path, sensor, layout, stamp))
+            cases.append(open_case(path, sensor, layout, stamp, window_ms))
         except BadRecording as error:
             skipped[str(path)] = str(error)
         if progress:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from edge_agent.core.errors import BadRecording
+from edge_agent.core.windows import WINDOW_MS
 from model_export.doctor import clock, sentinel, stuck
 from model_export.doctor.case import Case
 from model_export.doctor.dead import dead
@@ -17,14 +18,18 @@ from model_export.recordings.tables import Layout, read
 
 
 def open_case(
-    path: Path, sensor: str | None = None, layout: Layout | None = None, stamp: Stamp = "auto"
+    path: Path,
+    sensor: str | None = None,
+    layout: Layout | None = None,
+    stamp: Stamp = "auto",
+    window_ms: int = WINDOW_MS,
 ) -> Case:
     """The case in a file; `sensor` replaces the sensor in the file's name."""
     owner, dataset = identity(path)
-    return case_of(read([path], sensor or owner, layout), dataset, stamp)
+    return case_of(read([path], sensor or owner, layout), dataset, stamp, window_ms)
 
 
-def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
+def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto", window_ms: int = WINDOW_MS) -> Case:
     """The case of a recording; stuck values are left out of everything but the recording itself."""
     codes = sentinel.found_in(recording)
     recording = sentinel.without(recording, codes)
@@ -33,16 +38,16 @@ def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto") -> Case:
     first, second = whole.halves()
     found, halves = scan(whole), (scan(first), scan(second))
     minutes = 0 if clock.changed(halves) else clock.offset(found)
-    means = windows(shifted(moving, minutes), "", stamp)
+    means = windows(shifted(moving, minutes), "", stamp, window_ms)
     law, still = law_of(means), dead(means)
     return Case(recording.sensor, dataset, recording, found, halves, minutes, means, still, law, codes)
 
 
-def case_without_reference(recording: Recording, dataset: str) -> Case:
+def case_without_reference(recording: Recording, dataset: str, window_ms: int = WINDOW_MS) -> Case:
     """The case of a sensor alone: what needs a reference is left out."""
     codes = sentinel.found_in(recording)
     recording = sentinel.without(recording, codes)
-    means = windows(stuck.without(recording), "", None)
+    means = windows(stuck.without(recording), "", None, window_ms)
     return Case(recording.sensor, dataset, recording, None, (None, None), 0, means, dead(means), None, codes)
 
 

@@ -94,7 +94,9 @@ def _read(path: Path) -> Any:
 
 def digest(member: Member) -> str:
     """A digest of a recording's windows."""
-    data = sha256(f"{member.gas} {member.train.unit} {member.train.channels}".encode())
+    data = sha256(
+        f"{member.gas} {member.train.unit} {member.train.channels} {member.train.window_ms}".encode()
+    )
     for part in (member.train, member.test):
         for values in (part.start_ms, part.inputs, part.auxiliary, part.target):
             data.update(values.tobytes())

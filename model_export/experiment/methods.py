@@ -48,7 +48,7 @@ def _baseline(train: Dataset, trials: int, seed: int, *, name: str) -> FittedMet
 def _respire(train: Dataset, trials: int, seed: int, *, variant: Callable[[Recipe], Recipe]) -> FittedMethod:
     """RESPIRE, compressed as on the edge."""
     recipe = variant(Recipe(trials=trials, seed=seed))
-    train = train.warmed(recipe.warming)
+    train = train.warmed(recipe.memories_ms(train.window_ms))
     calibration = fit_model(train, tuned(train, recipe), recipe)
     fitted = calibration.fitted
     details = {
@@ -57,7 +57,7 @@ def _respire(train: Dataset, trials: int, seed: int, *, variant: Callable[[Recip
         "weights": _weights(fitted, train),
         "sizes": _sizes(fitted, train, recipe.method),
     }
-    return FittedMethod(calibration.model.predict, asdict(fitted.hyper), details, recipe.warming)
+    return FittedMethod(calibration.model.predict, asdict(fitted.hyper), details, train.warming)
 
 
 METHODS: Mapping[str, FitMethod] = {

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from edge_agent.core.errors import RespireError
+from edge_agent.core.windows import WINDOW_MS
 from model_export.experiment.evaluation import Experiment, Settings, evaluate
 from model_export.experiment.leaderboard import against, board, medians, rivals, sensor_board, variants
 from model_export.experiment.methods import QUICK, chosen
@@ -33,6 +34,7 @@ class Request:
     corrected: Path | None = None
     trials: int | None = None
     seed: int = 0
+    window_ms: int = WINDOW_MS
 
     @property
     def settings(self) -> Settings:
@@ -48,7 +50,7 @@ class Request:
 
 def run(request: Request, say: Say, progress: Progress | None = None) -> dict[str, Any]:
     """Fit, write the table and the report, and return the figures; an interrupted run is resumed."""
-    collection = collect(request.source, request.settings.test_share)
+    collection = collect(request.source, request.settings.test_share, request.window_ms)
     mended, unusable = _collect_corrected(request)
     if request.quick:
         sensors = collection.busiest(QUICK_SENSORS)
@@ -74,7 +76,7 @@ def _collect_corrected(request: Request) -> tuple[Collection | None, tuple[Skipp
     if request.corrected is None and not there.is_dir():
         return None, ()
     try:
-        found = collect(there, request.settings.test_share)
+        found = collect(there, request.settings.test_share, request.window_ms)
     except RespireError as error:
         if request.corrected:
             raise

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
-from edge_agent.core.windows import WINDOW_MS
 
 # The palette of Okabe and Ito, whose colours are distinct with any kind of colour vision.
 BLUE, ORANGE, VERMILLION, GREEN, INK = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#222222"
@@ -81,6 +80,7 @@ def with_gaps(
     start_ms: NDArray[np.int64], reference: Array, estimate: Array
 ) -> tuple[NDArray[np.datetime64], Array, Array]:
     """The series with a NaN before each gap, so that no line crosses an outage."""
-    after = np.flatnonzero(np.diff(start_ms) > 4 * WINDOW_MS) + 1
-    times = np.insert(start_ms, after, start_ms[after - 1] + WINDOW_MS)
+    step_ms = int(np.median(np.diff(start_ms))) if len(start_ms) > 1 else 0
+    after = np.flatnonzero(np.diff(start_ms) > 4 * step_ms) + 1
+    times = np.insert(start_ms, after, start_ms[after - 1] + step_ms)
     return times_of(times), np.insert(reference, after, np.nan), np.insert(estimate, after, np.nan)

@@ -1,1 +1,1 @@
-"""Files in, 15-minute windows out. Imports the agent's core and regression."""
+"""Files in, windows out. Imports the agent's core and regression."""

@@ -11,6 +11,7 @@ from typing import Any, cast, get_args
 
 from edge_agent.core.errors import BadRecording, RespireError
 from edge_agent.core.messages import is_sensor
+from edge_agent.core.windows import WINDOW_MS
 from model_export.recordings.dataset import Dataset, Stamp, load, require_trainable, split
 from model_export.recordings.tables import Layout, parse_columns
 
@@ -188,13 +189,13 @@ def _require_alone(path: Path, known: Entry | None) -> None:
         )
 
 
-def collect(source: Path, test_share: float = 0.2) -> Collection:
+def collect(source: Path, test_share: float = 0.2, window_ms: int = WINDOW_MS) -> Collection:
     """Read every recording; those that are not usable are listed as skipped."""
     entries, skipped = find(source)
     members = []
     for entry in entries:
         try:
-            members.append(_read(entry, test_share))
+            members.append(_read(entry, test_share, window_ms))
         except RespireError as error:
             skipped.append(Skipped(str(entry.place), _OPTION.sub(r"a manifest's \1", str(error))))
     if not members:
@@ -203,9 +204,10 @@ def collect(source: Path, test_share: float = 0.2) -> Collection:
     return Collection(tuple(members), tuple(skipped))
 
 
-def _read(entry: Entry, test_share: float) -> Member:
+def _read(entry: Entry, test_share: float, window_ms: int) -> Member:
     layout = Layout(entry.columns, entry.timezone)
-    dataset = load(entry.paths, entry.place.sensor, entry.unit, layout, reference=entry.reference)
+    owner, stamp = entry.place.sensor, entry.reference
+    dataset = load(entry.paths, owner, entry.unit, layout, reference=stamp, window_ms=window_ms)
     require_trainable(dataset)
     train, test = split(dataset, test_share)
     require_trainable(train)

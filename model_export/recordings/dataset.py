@@ -1,4 +1,4 @@
-"""15-minute windows of one sensor beside the reference, made by the agent's own windows and coverage rule."""
+"""Windows of one sensor beside the reference, made by the agent's own windows and coverage rule."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -15,12 +15,13 @@ from edge_agent.core.kernel import Array
 from edge_agent.core.messages import Reading, format_time
 from edge_agent.core.warming import DIGITS, PREFIX, weights
 from edge_agent.core.windows import MINUTE_MS, WINDOW_MS, Window, Windows
+from model_export.recordings.mending import parse_minutes
 from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.tables import Layout, cadence_minutes, read
 from model_export.regression.metrics import varies
 
 MIN_WINDOWS = 50
-WINDOW_MINUTES = WINDOW_MS // MINUTE_MS
+SHORTEST_MS, LONGEST_MS = 300_000, 86_400_000  # windows
 
 Stamp = Literal["auto", "average", "start", "end"]
 _Means = dict[str, dict[int, float]]  # column -> {window start: mean}
@@ -38,6 +39,7 @@ class Dataset:
     inputs: Array  # (n, d)
     auxiliary: Array  # (n,)
     target: Array  # (n,), NaN where no reference is read
+    window_ms: int = WINDOW_MS
     temperatures: Mapping[int, float] = field(default_factory=dict)  # of every window that has one, by start
     warming: Mapping[str, int] = field(default_factory=dict)  # derived channels: memory in ms
     cadence_minutes: Mapping[str, int] = field(default_factory=dict)  # between readings, where not 1
@@ -64,7 +66,7 @@ class Dataset:
         if not new:
             return self
         own = dict(zip(self.start_ms.tolist(), self.auxiliary.tolist(), strict=True))
-        columns = warmings(own, {**self.temperatures, **own}, new.values())
+        columns = warmings(own, {**self.temperatures, **own}, new.values(), self.window_ms)
         return replace(
             self,
             channels=(*self.channels, *new),
@@ -81,6 +83,7 @@ def load(
     *,
     channels: Sequence[str] | None = None,
     reference: Stamp | None = "auto",
+    window_ms: int = WINDOW_MS,
 ) -> Dataset:
     """The windows of a sensor from its files; with `reference=None` the reference is not read."""
     recording = read(paths, sensor, layout, channels, with_reference=reference is not None)
@@ -89,10 +92,12 @@ def load(
             f"{recording.name}: {taken[0]}: expected another name for a channel, {PREFIX}… is derived from "
             "temperature; rename it with --columns"
         )
-    return windows(recording, unit, reference)
+    return windows(recording, unit, reference, window_ms)
 
 
-def windows(recording: Recording, unit: str, reference: Stamp | None = "auto") -> Dataset:
+def windows(
+    recording: Recording, unit: str, reference: Stamp | None = "auto", window_ms: int = WINDOW_MS
+) -> Dataset:
     """Means of the channels, the temperature and the reference, where the agent's coverage rule holds.
 
     The reference is averaged like the channels ("average"). Or it is used as recorded, if it has one value
@@ -101,14 +106,15 @@ def windows(recording: Recording, unit: str, reference: Stamp | None = "auto") -
     """
     cadence = {column: cadence_minutes(series.at_ms) for column, series in recording.series.items()}
     if reference == "auto":
-        reference = "start" if cadence[REFERENCE] == WINDOW_MINUTES else "average"
+        reference = "start" if cadence[REFERENCE] == window_ms // MINUTE_MS else "average"
     d, columns = len(recording.channels), (*recording.channels, TEMPERATURE)
     averaged = {column: cadence[column] for column in columns}
     if reference == "average":
         averaged[REFERENCE] = cadence[REFERENCE]
-    seen, means = _means(recording, averaged)
+    seen, means = _means(recording, averaged, window_ms)
     if reference in ("start", "end"):
-        means[REFERENCE] = _as_recorded(recording.series[REFERENCE], shift_ms=int(reference == "end"))
+        series, shift_ms = recording.series[REFERENCE], int(reference == "end")
+        means[REFERENCE] = _as_recorded(series, shift_ms, window_ms)
     if reference is not None:
         _require_overlap(recording, columns, means)
         columns = (*columns, REFERENCE)
@@ -125,16 +131,32 @@ def windows(recording: Recording, unit: str, reference: Stamp | None = "auto") -
         inputs=table[:, :d],
         auxiliary=table[:, d],
         target=table[:, d + 1] if reference is not None else np.full(len(starts), np.nan),
+        window_ms=window_ms,
         temperatures=means[TEMPERATURE],
         cadence_minutes={column: minutes for column, minutes in slow.items() if column != REFERENCE},
         dropped_rows=recording.dropped,
         dropped_windows=dropped,
-        notes=(*recording.notes, *_cadence_notes(recording.name, slow, averaged)),
+        notes=(*recording.notes, *_cadence_notes(recording.name, slow, averaged, window_ms)),
     )
 
 
+def parse_window(text: str) -> int:
+    """The length of a window in ms from 15min or 1h; ValueError says what was expected.
+
+    >>> parse_window("15min"), parse_window("1h")
+    (900000, 3600000)
+    """
+    window_ms = parse_minutes(text) * MINUTE_MS
+    if not SHORTEST_MS <= window_ms <= LONGEST_MS or LONGEST_MS % window_ms:
+        raise ValueError(f"expected 5min to 24h, so that a day has whole windows, got {text!r:.80}")
+    return window_ms
+
+
 def warmings(
-    starts_ms: Iterable[int], temperatures: Mapping[int, float], memories_ms: Iterable[int]
+    starts_ms: Iterable[int],
+    temperatures: Mapping[int, float],
+    memories_ms: Iterable[int],
+    window_ms: int = WINDOW_MS,
 ) -> Array:
     """`edge_agent.core.warming` for all windows at once, the same bits: (n, memories).
 
@@ -144,7 +166,7 @@ def warmings(
     known = np.array([temperatures[start] for start in starts.tolist()])
     rounded = np.array([round(temperature, DIGITS) for temperature in known.tolist()])
     asked = np.searchsorted(starts, np.fromiter(starts_ms, dtype=np.int64))
-    found = [_warming(starts, known, rounded, memory_ms)[asked] for memory_ms in memories_ms]
+    found = [_warming(starts, known, rounded, memory_ms, window_ms)[asked] for memory_ms in memories_ms]
     return np.column_stack([np.empty((len(asked), 0)), *found])
 
 
@@ -176,18 +198,18 @@ def require_trainable(dataset: Dataset) -> None:
             )
 
 
-def _means(recording: Recording, cadence: Mapping[str, int]) -> tuple[set[int], _Means]:
+def _means(recording: Recording, cadence: Mapping[str, int], window_ms: int) -> tuple[set[int], _Means]:
     """The starts of all windows, and the mean of each column where it has enough minutes."""
     for column, minutes in cadence.items():
-        if minutes > WINDOW_MINUTES:
+        if minutes * MINUTE_MS > window_ms:
             raise BadRecording(
-                f"{recording.name}: {column}: expected a value at least every {WINDOW_MINUTES} minutes, "
-                f"got one every {minutes}; use a recording with shorter averages"
+                f"{recording.name}: {column}: expected a value at least every {window_ms // MINUTE_MS} "
+                f"minutes, got one every {minutes}; {_longer_windows(minutes)}"
             )
-    needed = {column: needed_minutes(WINDOW_MS, minutes) for column, minutes in cadence.items()}
+    needed = {column: needed_minutes(window_ms, minutes) for column, minutes in cadence.items()}
     seen: set[int] = set()
     means: _Means = {column: {} for column in needed}
-    for window in _windows(recording, tuple(needed)):
+    for window in _windows(recording, tuple(needed), window_ms):
         seen.add(window.start_ms)
         for column, mean in window.channels.items():
             if mean.minutes >= needed[column]:
@@ -195,7 +217,14 @@ def _means(recording: Recording, cadence: Mapping[str, int]) -> tuple[set[int], 
     return seen, means
 
 
-def _windows(recording: Recording, columns: tuple[str, ...]) -> Iterator[Window]:
+def _longer_windows(minutes: int) -> str:
+    """The shortest windows in whole hours that such a recording fits."""
+    if minutes > LONGEST_MS // MINUTE_MS:
+        return "use a recording with shorter averages"
+    return f"use --window {minutes}min" if minutes % 60 else f"use --window {minutes // 60}h"
+
+
+def _windows(recording: Recording, columns: tuple[str, ...], window_ms: int) -> Iterator[Window]:
     """The agent's windows of all columns, fed in the order of time."""
     series = [recording.series[column] for column in columns]
     at_ms = np.concatenate([one.at_ms for one in series])
@@ -203,19 +232,19 @@ def _windows(recording: Recording, columns: tuple[str, ...]) -> Iterator[Window]
     owners = np.repeat(np.arange(len(series)), [len(one.at_ms) for one in series])
     order = np.argsort(at_ms, kind="stable")
     fed = zip(at_ms[order].tolist(), owners[order].tolist(), values[order].tolist(), strict=True)
-    open_windows, current = Windows(length_ms=WINDOW_MS), -1
+    open_windows, current = Windows(length_ms=window_ms), -1
     for time, owner, value in fed:
-        if time // WINDOW_MS != current:
-            current = time // WINDOW_MS
+        if time // window_ms != current:
+            current = time // window_ms
             yield from open_windows.close()
         open_windows.add(Reading(recording.sensor, columns[owner], time, value), now_ms=time)
     yield from open_windows.close_all()
 
 
-def _as_recorded(series: Series, shift_ms: int) -> dict[int, float]:
+def _as_recorded(series: Series, shift_ms: int, window_ms: int) -> dict[int, float]:
     """{window start: value}; shifted by 1 ms, a stamp at the end of a window falls into that window."""
     at_ms = series.at_ms - shift_ms
-    starts, first = np.unique(at_ms - at_ms % WINDOW_MS, return_index=True)
+    starts, first = np.unique(at_ms - at_ms % window_ms, return_index=True)
     return dict(zip(starts.tolist(), series.values[first].tolist(), strict=True))
 
 
@@ -245,22 +274,26 @@ def _span(starts_ms: set[int]) -> str:
     return f"{format_time(min(starts_ms))} to {format_time(max(starts_ms))}"
 
 
-def _cadence_notes(name: str, slow: Mapping[str, int], averaged: Container[str]) -> Iterator[str]:
+def _cadence_notes(
+    name: str, slow: Mapping[str, int], averaged: Container[str], window_ms: int
+) -> Iterator[str]:
     """One line for the columns of each slow cadence."""
     alike: dict[tuple[int, bool], list[str]] = {}
     for column, minutes in slow.items():
         alike.setdefault((minutes, column in averaged), []).append(column)
     for (minutes, counted), columns in alike.items():
-        needed, expected = needed_minutes(WINDOW_MS, minutes), expected_minutes(WINDOW_MS, minutes)
+        needed, expected = needed_minutes(window_ms, minutes), expected_minutes(window_ms, minutes)
         use = f"a window needs {needed} of {expected}" if counted else "used as it is"
         yield f"{name}: {', '.join(columns)}: one value per {minutes} min; {use}"
 
 
-def _warming(starts: NDArray[np.int64], known: Array, rounded: Array, memory_ms: int) -> Array:
+def _warming(
+    starts: NDArray[np.int64], known: Array, rounded: Array, memory_ms: int, window_ms: int
+) -> Array:
     """Added up in the agent's order; for a window without a temperature the next known one counts."""
     total = np.zeros(len(starts))
-    for age, weight in enumerate(weights(WINDOW_MS, memory_ms), 1):
-        next_known = np.searchsorted(starts, starts - age * WINDOW_MS)
+    for age, weight in enumerate(weights(window_ms, memory_ms), 1):
+        next_known = np.searchsorted(starts, starts - age * window_ms)
         then = rounded[next_known]
         before = next_known < np.arange(len(starts))
         total += np.where(before, weight * (known - then), 0.0)

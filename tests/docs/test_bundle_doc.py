@@ -114,7 +114,8 @@ def test_the_page_names_every_key_in_order_and_every_kernel() -> None:
     from edge_agent.core import bundle
     from edge_agent.core.kernel import KERNELS
 
-    model = replace(make_warming_model(), transfer=np.eye(4, 5), hold=(8.0, 40.0), cadence_minutes={"op1": 5})
+    model = replace(make_warming_model(), transfer=np.eye(4, 5), hold=(8.0, 40.0), window_ms=3_600_000)
+    model = replace(model, cadence_minutes={"op1": 5})
     outer = msgpack.unpackb(bundle.encode(model))
     keys = [re.findall(r"^\| `(\w+)` ", part, re.MULTILINE) for part in TEXT.split("| key | type |")[1:]]
     keys[1] = [key for key in keys[1] if key not in KERNELS]

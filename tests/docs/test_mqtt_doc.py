@@ -152,7 +152,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
         f"the patience time ({windows.patience_s:g} s)",
         f"more than {windows.future_s / 60:g} minutes (`future_s`)",
         f"fewer than {windows.coverage * 100:g} %",
-        f"more than {windows.max_readings} (`max_readings`)",
+        "more than two a second of this channel in this window (`max_readings`",
         f"{MAX_TOTAL:,} in all open windows".replace(",", " "),
         f"more than {limits.max_payload_bytes} bytes",
         f"of {limits.max_sensors} other sensors (`max_sensors`)",

@@ -1,5 +1,6 @@
 """The directory of bundles: one for each sensor, and a clear word when not."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,18 @@ def test_a_file_that_turns_to_another_sensor_gives_up_the_first(tmp_path: Path) 
         ("5A2D", True),
         ("5CB60", False),
     ]
+
+
+def test_a_model_for_windows_of_another_length_is_refused(tmp_path: Path) -> None:
+    """Their means spread less, so its interval is wrong here; the others serve."""
+    put(tmp_path, "a.bundle", "5A2D")
+    hourly = replace(make_model("5CB6"), window_ms=3_600_000)
+    (tmp_path / "b.bundle").write_bytes(bundle.encode(hourly))
+    bundles = Bundles(tmp_path, strict=False, length_s=900)
+    assert list(bundles.models) == ["5A2D"]
+    file = tmp_path / "b.bundle"
+    assert bundles.refused == {
+        file: f"{file}: trained for windows of 3600 s, this agent's have 900 s; set length_s = 3600 under "
+        "[windows], or fit it with --window 15min"
+    }
+    assert list(Bundles(tmp_path, strict=False, length_s=3600).models) == ["5CB6"]

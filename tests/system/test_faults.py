@@ -6,11 +6,13 @@ import socket
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import msgpack  # type: ignore[import-untyped]
 import pytest
 
+from edge_agent.core import bundle
 from edge_agent.core.messages import Reading
 from tests.support.broker import AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
 from tests.support.needs import require
@@ -132,6 +134,8 @@ def test_the_broker_may_be_away_for_longer_than_a_window(
     tmp_path: Path, durable_broker: Broker, bundles: Path
 ) -> None:
     """Windows of a minute, a broker that is away for more: what the van held back is still averaged whole."""
+    for file in bundles.iterdir():
+        file.write_bytes(bundle.encode(replace(bundle.decode(file.read_bytes()), window_ms=60_000)))
     short = "[windows]\nlength_s = 60\ngrace_s = 1.0\npatience_s = 20.0\ncoverage = 0.0\n"
     agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, short).start()
     agent.wait_for("broker.connected")

@@ -45,6 +45,7 @@ def test_a_round_trip_keeps_every_field(model: Model) -> None:
         adapter=(1.02, -0.1),
         hold=(8.0, 40.0),
         cadence_minutes={"op1": 5, "temperature": 15},
+        window_ms=3_600_000,
     )
     again = bundle.decode(bundle.encode(model))
     for field in fields(Model):
@@ -121,7 +122,9 @@ junk = st.recursive(
 )
 
 
-@given(key=st.sampled_from(sorted({*body_of(make_model()), "hold", "warming", "cadence"})), value=junk)
+@given(
+    key=st.sampled_from(sorted({*body_of(make_model()), "hold", "warming", "cadence", "window"})), value=junk
+)
 def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, value: object) -> None:
     """A right checksum proves nothing about the content: any field may hold anything."""
     body = {**body_of(make_model()), key: value}
@@ -192,6 +195,14 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
                 "belong; export it again",
             )
             for minutes in (0, 1441, 5.0, True, "5")
+        ),
+        *(
+            (
+                sealed({**body_of(make_model()), "window": seconds}),
+                f"x.bundle: expected a complete model, got windows of {seconds!r} where whole minutes from "
+                "60 to 86400 s belong; export it again",
+            )
+            for seconds in (0, 90, 172_800, 900.0, "1h", None)
         ),
         (
             sealed({**body_of(make_model()), "cadence": {"op3": 5}}),

@@ -188,8 +188,7 @@ def test_an_hourly_reference_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadRecording) as caught:
         averaged(table, tmp_path)
     assert str(caught.value) == (
-        "a.csv: reference: expected a value at least every 15 minutes, got one every 60; "
-        "use a recording with shorter averages"
+        "a.csv: reference: expected a value at least every 15 minutes, got one every 60; use --window 1h"
     )
     assert len(averaged(table, tmp_path, "start")) == 10
 
