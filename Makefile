@@ -4,6 +4,7 @@
 # make demo    a simulated van, its agent and a live dashboard, until Ctrl-C (or SECONDS=60)
 # make experiment  the paper's evaluation on the simulated network, and its takeaways as assertions (long)
 # make faults  the faults that take minutes
+# make integrations  the tests with Prometheus, InfluxDB and Node-RED, downloaded into build/programs
 # make oldest  the agent's tests with the oldest supported versions, in .venv-oldest
 # make newest  all tests with the newest versions there are, without constraints, in .venv-newest
 
@@ -16,7 +17,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
   $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 UNLESS_IT_FAILS := >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; exit 1; }
 
-.PHONY: test check bench demo experiment faults oldest newest agent-test clean
+.PHONY: test check bench demo experiment faults integrations oldest newest agent-test clean
 
 test: $(VENV)/installed
 	@$(BIN)/python -m tests.support.needs
@@ -32,6 +33,11 @@ bench: $(VENV)/installed
 
 faults: $(VENV)/installed
 	$(BIN)/python -m pytest -q -m long tests/system/test_faults.py
+
+integrations: $(VENV)/installed
+	@tests/support/programs.sh build/programs
+	PATH="$(CURDIR)/build/programs/bin:$$PATH" $(BIN)/python -m pytest -q -m 'long or not long' \
+	  tests/integrations tests/docs/test_integrations_doc.py tests/edge_agent/test_prometheus.py
 
 demo: $(VENV)/demo
 	@$(BIN)/python -m deploy.demo $(if $(SECONDS),--seconds $(SECONDS))

@@ -5,13 +5,23 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from edge_agent import cli
 from edge_agent.core.alerts import Limit, Transition, alert_record
+from edge_agent.core.messages import estimate_record
+from edge_agent.journal import FILE, Change, Journal
 from edge_agent.prometheus import exposition
+from tests.edge_agent.test_export import WINDOW_MS, estimate
 from tests.edge_agent.test_prometheus import HEALTH
 from tests.support.broker import Broker, client, wait_until
-from tests.support.processes import start
+from tests.support.processes import run_program, start
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "integrations.md").read_text()
@@ -59,6 +69,46 @@ def test_each_alert_runs_the_command_once(tmp_path: Path, broker: Broker) -> Non
         "van-1 5A2D: co-8h cleared at 1970-01-01T02:00:00Z, 9.4 ppm (limit 9.0)",
         "van-1 LAST: co-8h raised at 1970-01-01T01:00:00Z, 9.4 ppm (limit 9.0)",
     ]
+
+
+def test_the_pandas_program_reads_an_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pandas")
+    monkeypatch.setenv("EDGE_AGENT_STATE", str(tmp_path))
+    suspect = estimate(1, quality=3)
+    with closing(Journal(tmp_path / FILE, WINDOW_MS)) as journal:
+        others = (estimate(index) for index in range(2, 33))
+        journal.commit(Change(estimates=[estimate(0), suspect, *others, estimate(0, "D3EB")]), now_ms=0)
+        for options, name in re.findall(r"^edge-agent export(.*) > (\S+)$", TEXT, re.MULTILINE):
+            assert cli.main(["export", *options.split()]) == 0
+            (tmp_path / name).write_text(capsys.readouterr().out)
+    (tmp_path / "read.py").write_text(program("pandas, R and spreadsheets"))
+    done = run_program([sys.executable, "read.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    words = [line.split() for line in done.stdout.splitlines()]
+    assert ["mean", "16.96875", "0.5"] in words, "without the suspect window"
+    assert ["5A2D", "2024-02-01", "18.5"] in words, "from 10:00; from 11:00 on there are too few windows"
+
+
+def flattened(record: Any, name: str = "") -> set[str]:
+    """The names of a record's fields, as Telegraf makes them."""
+    if not isinstance(record, dict):
+        return {name}
+    return {field for key, each in record.items() for field in flattened(each, f"{name}_{key}".lstrip("_"))}
+
+
+def test_telegraf_tags_only_agent_and_sensor_and_names_fields_that_there_are() -> None:
+    config = tomllib.loads((ROOT / "deploy/integrations/telegraf.conf").read_text())
+    of_estimates, of_health = config["inputs"]["mqtt_consumer"]
+    assert config["agent"] == {"omit_hostname": True}
+    assert (of_estimates["tag_keys"], of_estimates["topic_tag"]) == (["agent", "sensor"], "")
+    assert set(of_estimates["fieldinclude"]) <= flattened(estimate_record(estimate(0)))
+    assert {"value", "quality", "revision", "model"} <= set(of_estimates["fieldinclude"])
+    assert set(of_health["fieldinclude"]) <= flattened(HEALTH)
+    for part, record in ((of_estimates, estimate_record(estimate(0))), (of_health, HEALTH)):
+        datetime.fromisoformat(record[part["json_time_key"]])
+        assert part["qos"] == 1
+        assert part["persistent_session"]
 
 
 def test_every_file_it_names_is_there() -> None:
