@@ -12,7 +12,7 @@ from edge_agent.clock import Clock, Every, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.coverage import needed_minutes
 from edge_agent.core.errors import BadReading, JournalCorrupt, JournalUnavailable
-from edge_agent.core.messages import Decoder, format_time, topic_filter
+from edge_agent.core.messages import format_time, topic_filter
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.warming import REACH_MS, TEMPERATURE
 from edge_agent.core.windows import Outcome, Windows
@@ -56,7 +56,7 @@ class Agent:
         place = self._locator.positions.place if self._locator.known else None
         self._pipeline = Pipeline(self._windows, models, settings.agent, settings.windows.coverage, place)
         topics, limits = settings.topics, settings.limits
-        decoder = Decoder(topics.readings, topics.channels, limits.max_payload_bytes)
+        decoder = topics.decoder(limits.max_payload_bytes)
         self._intake = Intake(decoder, self._windows, models, limits.max_sensors)
         self._inbox = Inbox(limits.max_pending)
         self._ingress, self._egress = connections(settings, self._inbox, clock.elapsed_ms)

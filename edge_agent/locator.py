@@ -84,7 +84,8 @@ class Locator:
         if fix is None or self.topic is None:
             return self.positions.place(0, 1)
         site = site_at(fix.lat, fix.lon, self.positions.sites)
-        return Place(Position(fix.lat, fix.lon, None, fix.speed_kmh, None), site)
+        kmh = None if fix.speed_kmh is None else round(fix.speed_kmh, 1)
+        return Place(Position(round(fix.lat, 7), round(fix.lon, 7), None, kmh, None), site)
 
 
 def _positions(settings: Settings) -> Positions:

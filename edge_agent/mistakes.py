@@ -68,7 +68,8 @@ def _variable(place: tuple[int | str, ...]) -> str | None:
 
 def _suggestion(place: tuple[int | str, ...], root: type[BaseModel]) -> str:
     section: Any = root
-    for part in (part for part in place[:-1] if type(part) is str):
-        section = _section(section.model_fields[part].annotation)
+    for part in place[:-1]:
+        if part in section.model_fields:  # not the number in a list, nor the key of a map
+            section = _section(section.model_fields[part].annotation)
     close = get_close_matches(str(place[-1]), section.model_fields, 1)
     return f"; did you mean {close[0]}?" if close else f"; known are {', '.join(section.model_fields)}"

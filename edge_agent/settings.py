@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -19,6 +20,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from edge_agent import mistakes
+from edge_agent.core import messages
 from edge_agent.core.errors import BadSettings
 from edge_agent.core.messages import CHANNELS, TEMPLATES, Decoder, is_sensor, topic_filter
 from edge_agent.core.topics import ROOT, OwnTopics
@@ -114,16 +116,42 @@ class Uplink(Broker):
     protocol: Literal["3.1.1", "5"] = "5"
 
 
+class Mapped(Section):
+    """Where a value is in a message of another shape, and how it becomes a reading."""
+
+    key: str = Field(min_length=1, max_length=256)
+    scale: float = Field(1, ge=-1e9, le=1e9)
+    offset: float = Field(0, ge=-1e9, le=1e9)
+
+
+def _with_key(value: Any) -> Any:
+    return {"key": value} if isinstance(value, str) else value
+
+
 class Topics(Section):
     """Where readings come from, and the root of what the agent publishes; a name in braces is a level."""
 
     readings: tuple[str, ...] = Field(TEMPLATES, min_length=1, max_length=16)
     channels: tuple[Name, ...] = Field(CHANNELS, min_length=2, max_length=16)
     root: AgentTopic = ROOT
+    fields: dict[str, Annotated[Mapped, BeforeValidator(_with_key)]] = Field({}, max_length=17)
+    sensors: dict[str, Name] = Field({}, max_length=1_000)
+
+    def decoder(self, max_bytes: int = 8_192) -> Decoder:
+        """What turns messages on these topics into readings."""
+        fields = {
+            name: messages.Field(tuple(each.key.split(".")), each.scale, each.offset)
+            for name, each in self.fields.items()
+        }
+        return Decoder(self.readings, self.channels, max_bytes, fields, self.sensors)
 
     @model_validator(mode="after")
     def _apart(self) -> "Topics":
-        Decoder(self.readings, self.channels)
+        self.decoder()
+        if unknown := self.fields.keys() - {"at", *self.channels}:
+            raise ValueError(f"expected at or a channel in fields, got {min(unknown)}")
+        if len({*self.sensors.values()}) < len(self.sensors):
+            raise ValueError("expected a different name for each of sensors")
         for template in self.readings:
             if _reaches(topic_filter(template), self.root):
                 raise ValueError(f"expected root apart from {template}, or the agent reads itself")
@@ -271,7 +299,7 @@ class Settings(BaseSettings):
         topics, agent = others.data.get("topics"), others.data.get("agent")
         if not (position.topic and topics and agent):
             return position
-        if Decoder(topics.readings, topics.channels).takes(position.topic):
+        if topics.decoder().takes(position.topic):
             raise ValueError("expected a topic apart from those of readings")
         if position.topic.startswith(topics.root.format(agent=agent) + "/"):
             raise ValueError("expected a topic that the agent does not publish itself")

@@ -38,6 +38,14 @@ class Reading(NamedTuple):
     value: float
 
 
+class Field(NamedTuple):
+    """Where a channel or the time is in a message of another shape: keys from outside in."""
+
+    keys: tuple[str, ...]
+    scale: float = 1.0
+    offset: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """The calibrated gas over one window, with everything needed to judge it."""
@@ -80,8 +88,12 @@ class Decoder:
         templates: Iterable[str] = TEMPLATES,
         channels: Iterable[str] = CHANNELS,
         max_bytes: int = 8_192,
+        fields: Mapping[str, Field] | None = None,
+        sensors: Mapping[str, str] | None = None,
     ) -> None:
+        """`fields` says where `at` and channels are, if not under their names; `sensors` renames boards."""
         self.channels = tuple(channels)
+        self._fields, self._sensors = fields or {}, sensors or {}
         self.max_bytes = max_bytes
         self._patterns = [_pattern(template) for template in templates]
         self._sources: dict[str, tuple[str, str | None]] = {}
@@ -110,6 +122,8 @@ class Decoder:
     def _combined(self, topic: str, sensor: str, record: Any, arrived_ms: int) -> list[Reading]:
         if not isinstance(record, dict):
             raise BadReading(f"{topic}: expected a map of channels, got {_shown(record)}", "map")
+        if self._fields:
+            record = self._mapped(topic, record)
         at_ms = parse_at(topic, record.get("at"), arrived_ms)
         readings = [
             Reading(sensor, name, at_ms, parse_number(topic, record[name], record[name]))
@@ -121,6 +135,18 @@ class Decoder:
             raise BadReading(f"{topic}: expected at least one of {expected}, got {_shown(found)}", "channels")
         return readings
 
+    def _mapped(self, topic: str, record: dict[Any, Any]) -> dict[str, Any]:
+        """A message of another shape as one of ours; what it does not have is left out."""
+        found = {name: record.get(name) for name in ("at", *self.channels) if name not in self._fields}
+        for name, (keys, scale, offset) in self._fields.items():
+            value: Any = record
+            for key in keys:
+                value = value.get(key) if isinstance(value, dict) else None
+            if value is not None and name != "at":
+                value = parse_number(topic, value, value) * scale + offset
+            found[name] = value
+        return {name: value for name, value in found.items() if value is not None}
+
     def _source(self, topic: str) -> tuple[str, str | None]:
         """The sensor and channel of a topic; cached, because the same few topics repeat."""
         for pattern in self._patterns:
@@ -129,6 +155,7 @@ class Decoder:
         else:
             raise BadReading(f"{_shown(topic)}: expected a topic of the input templates", "topic")
         sensor, channel = match["sensor"], match.groupdict().get("channel")
+        sensor = self._sensors.get(sensor, sensor)
         if not is_sensor(sensor):
             raise BadReading(
                 f"{_shown(topic)}: expected a sensor name of 1-64 printable characters", "sensor"

@@ -121,6 +121,12 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
             "agent = 'van-1'\n[position]\ntopic = 'respire/van-1/position'",
             "position: expected a topic that the agent does not publish itself",
         ),
+        ("[topics.fields]\nop3 = 'x'", "topics: expected at or a channel in fields, got op3"),
+        ("[topics.fields.op1]\nky = 'x'", "topics.fields.op1.key: expected a value, got none"),
+        (
+            "[topics.sensors]\na = 'S'\nb = 'S'",
+            "topics: expected a different name for each of sensors",
+        ),
         ("[[sites]]\nnam = 'T'", "sites.0.name: expected a value, got none"),
         ("agent = ", "Invalid value (at end of document); expected TOML"),
     ],
