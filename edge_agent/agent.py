@@ -16,6 +16,7 @@ from edge_agent.core.messages import format_time, topic_filter
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.warming import REACH_MS, TEMPERATURE
 from edge_agent.core.windows import Outcome, Windows
+from edge_agent.history import History
 from edge_agent.intake import Intake, Taken
 from edge_agent.journal import Journal, Outgoing
 from edge_agent.locator import Locator
@@ -64,6 +65,7 @@ class Agent:
         self._journal = self._open_journal()
         self._commits = self._restore(clock.boot_id())
         self._publisher = Publisher(self._egress, settings.own_topics, self._journal)
+        self._history = History(self._egress, settings.own_topics, settings.state)
         self._alerting = self._start_alerting()
         self._notifier = Notifier()
         self._maintenance = Maintenance(
@@ -124,7 +126,7 @@ class Agent:
         self._close_due()
         committed = self._commit() if self._commits.due(self._time.elapsed_ms) else []
         self._publisher.flush(committed)
-        self._answering = self._publisher.answer()
+        self._answering = self._history.answer()
         self._report_damage()
         self._maintenance.run_due("connected" if self._ingress.connected else "waiting for the broker")
 
@@ -145,7 +147,7 @@ class Agent:
                 return
             # An old session of the uplink may still have the subscriptions of earlier settings.
             if event.topic == self._request_topic:
-                self._publisher.request(event.payload)
+                self._history.ask(event.payload)
             connection.ack([event])
         elif isinstance(event, Published):
             if connection is self._egress:
@@ -158,6 +160,7 @@ class Agent:
             self._limited.warning(self._time.elapsed_ms, event.event, **fields)
 
     def _settle(self, event: Published) -> None:
+        self._history.settle(event.mid)
         self._commits.add_delivered(self._publisher.settle(event.mid, refused=bool(event.refused)))
         if event.refused:
             self._limited.warning(self._time.elapsed_ms, "publication.refused", reason=event.refused)

@@ -11,6 +11,7 @@ from edge_agent.database import sound, trouble
 from edge_agent.journal import FILE, decoded
 
 BATCHES_AT_ONCE = 100
+NEVER = 1 << 62
 
 
 class Archive:
@@ -60,6 +61,50 @@ class Archive:
                 yield decoded(blob)[0] if is_sound else None
             if not rows:
                 return
+
+    def history(
+        self, sensor: str, from_ms: int, to_ms: int, after_seq: int, last: int | None, most: int
+    ) -> list[bytes]:
+        """Sound payloads of a sensor in the order of seq: the first `most`, or the `last`.
+
+        They start in [from, to), and have numbers above `after_seq`.
+        """
+        order = "DESC" if last else "ASC"
+        seq = f"iif({sound('estimate')}, json_extract(CAST(payload AS TEXT), '$.seq'), -1)"
+        query = f"""SELECT payload FROM estimate WHERE sensor = ? AND start_ms >= ? AND start_ms < ?
+            AND {seq} > ? ORDER BY id {order} LIMIT ?"""  # noqa: S608
+        with trouble(self.path):
+            rows = self._db.execute(query, (sensor, from_ms, to_ms, after_seq, last or most)).fetchall()
+        payloads = [payload for (payload,) in rows]
+        return payloads[::-1] if last else payloads
+
+    def arrived(self, since_ms: int, newest_first: bool) -> Iterator[list[Reading]]:
+        """The readings of sound batches that arrived since then, BATCHES_AT_ONCE batches at once."""
+        first = self._first_since(since_ms)
+        order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
+        query = f"""SELECT id, readings, {sound("batch")} FROM batch
+            WHERE id {beyond} ? AND id >= ? ORDER BY id {order} LIMIT ?"""  # noqa: S608
+        last = NEVER if newest_first else first - 1
+        while True:
+            with trouble(self.path):
+                rows = self._db.execute(query, (last, first, BATCHES_AT_ONCE)).fetchall()
+            if not rows:
+                return
+            last = rows[-1][0]
+            yield [reading for _, blob, is_sound in rows if is_sound for reading in decoded(blob)[0]]
+
+    def _first_since(self, arrived_ms: int) -> int:
+        """The first batch that arrived then or later: by bisection, because reading all rows takes long."""
+        with trouble(self.path):
+            low, high = self._db.execute(
+                "SELECT ifnull(min(id), 1), ifnull(max(id), 0) + 1 FROM batch"
+            ).fetchone()
+            while low < high:
+                middle = (low + high) // 2
+                query = "SELECT arrived_ms FROM batch WHERE id >= ? ORDER BY id LIMIT 1"
+                row = self._db.execute(query, (middle,)).fetchone()
+                low, high = (middle + 1, high) if row and row[0] < arrived_ms else (low, middle)
+        return int(low)
 
     def health(self) -> str:
         """The last health record of the agent."""

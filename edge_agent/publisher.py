@@ -1,22 +1,15 @@
-"""What the agent publishes: queued estimates, the newest retained, cards, health, history on request."""
+"""What the agent publishes: queued estimates, the newest retained, cards, health."""
 
 import json
-from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from edge_agent.core.card import card
-from edge_agent.core.messages import is_sensor
 from edge_agent.core.model import Model
 from edge_agent.core.topics import OwnTopics
 from edge_agent.journal import Journal, Outgoing
 from edge_agent.mqtt import Connection
 
 IN_FLIGHT = 20  # estimates sent and not acknowledged; paho sends as many at once
-MAX_REQUESTS = 16
-MAX_HISTORY = 1_000
-MAX_REQUEST_BYTES = 1_024
-ANSWERS_AT_ONCE = 20
 RETAINED_AT_ONCE = 10  # cards and newest estimates in one iteration, so that 200 sensors make no burst
 
 
@@ -32,9 +25,6 @@ class Publisher:
         self._refused_from: int | None = None  # the first estimate that the broker refused on this connection
         self._backlog = True  # whether the outbox may have estimates behind `_after`
         self._newest = {each.sensor: each.id for each in journal.newest()}
-        self._answers: deque[tuple[str, dict[str, Any]]] = deque()
-        self._answered: set[int] = set()  # paho's numbers of answers in flight
-        self._requests: deque[tuple[str, str, int]] = deque()
         self._cards: dict[str, Model | None] = {}  # by sensor, to be published; None to be removed
         self._latest: dict[str, Outgoing] = {}  # by sensor, to be published again
         self._kept: dict[str, bytes] = {}  # other retained messages, by topic; empty ones are to be removed
@@ -83,7 +73,6 @@ class Publisher:
         A refused estimate stays queued. It is retried on the next connection: fixing an ACL means a restart
         anyway, and retrying at once would flood the broker.
         """
-        self._answered.discard(mid)
         estimate = self._sent.pop(mid, None)
         if estimate is not None and refused:
             self._refused_from = min(estimate, self._refused_from or estimate)
@@ -135,51 +124,11 @@ class Publisher:
             else:
                 return
 
-    def request(self, payload: bytes) -> None:
-        """Queue a request for history; a wrong request with an id is answered with an error."""
-        try:
-            asked = json.loads(payload[:MAX_REQUEST_BYTES])
-            id_, sensor, last = asked["id"], asked.get("sensor"), asked.get("last", 96)
-            if not (isinstance(id_, str) and is_sensor(id_)):
-                return
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return
-        named = isinstance(sensor, str) and is_sensor(sensor)
-        if not named or type(last) is not int or not 1 <= last <= MAX_HISTORY:
-            reason = f"expected a sensor and last from 1 to {MAX_HISTORY}"
-            self._answers.append((id_, {"id": id_, "error": reason}))
-        elif len(self._requests) >= MAX_REQUESTS:
-            self._answers.append((id_, {"id": id_, "error": "too many requests wait; ask again later"}))
-        else:
-            self._requests.append((id_, sensor, last))
-        while len(self._answers) > MAX_HISTORY + MAX_REQUESTS:
-            self._answers.pop()
-
-    def answer(self) -> bool:
-        """Send a few answers; True while more wait, so that the loop continues soon."""
-        if not self._answers and self._requests:
-            self._look_up(*self._requests.popleft())
-        while self._answers and self._connection.connected and len(self._answered) < ANSWERS_AT_ONCE:
-            id_, answer = self._answers.popleft()
-            payload = json.dumps(answer, separators=(",", ":")).encode()
-            self._answered.add(self._connection.publish(self._topics.response(id_), payload))
-        return self._connection.connected and bool(self._answers or self._requests)
-
     def publish_offline(self) -> None:
         """The broker sends the will only after a connection breaks, so the agent publishes it itself."""
         if self._connection.connected:
             # QoS 1 would wait behind the estimates in flight.
             self._connection.publish(self._topics.status, b"offline", qos=0, retain=True)
-
-    def _look_up(self, id_: str, sensor: str, last: int) -> None:
-        payloads = self._journal.history(sensor, last)
-        for index, payload in enumerate(payloads):
-            estimate = json.loads(payload)
-            self._answers.append(
-                (id_, {"id": id_, "index": index, "of": len(payloads), "estimate": estimate})
-            )
-        if not payloads:
-            self._answers.append((id_, {"id": id_, "index": 0, "of": 0, "estimate": None}))
 
     def _publish_latest(self, estimate: Outgoing) -> None:
         self._latest.pop(estimate.sensor, None)

@@ -39,3 +39,11 @@ class JournalCorrupt(RespireError):
 
 class BrokerUnavailable(RespireError):
     """A broker did not answer `status --broker`; the agent itself retries for ever."""
+
+
+class BadRequest(RespireError):
+    """A request for history that cannot be answered; its `id` says to whom to answer that."""
+
+    def __init__(self, id_: str, reason: str) -> None:
+        super().__init__(reason)
+        self.id = id_

@@ -28,7 +28,7 @@ BESIDE = {
     *("journal.Change.__bool__", "journal.Journal.waiting", "maintenance.Maintenance.run_due"),
     *("publisher.Publisher.answer", "publisher.Publisher.settle", "publisher.Publisher.announce"),
 }
-BESIDE_FILES = {"clock", "log", "maintenance", "systemd", "health", "topics"}
+BESIDE_FILES = {"clock", "log", "maintenance", "systemd", "health", "history", "topics"}
 
 
 @contextmanager

@@ -8,8 +8,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-from edge_agent import publisher, settings
-from edge_agent.core import positions, quality
+from edge_agent import history, settings
+from edge_agent.core import positions, quality, request
 from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.core.card import card
 from edge_agent.core.messages import Estimate, decode_estimate, estimate_record, parse_time
@@ -164,9 +164,9 @@ def test_the_numbers_are_those_of_the_code() -> None:
         f"remembers the last {positions.MOST} of them",
         f"keep-alive ({defaults.broker.keepalive_s} s)",
         f"nothing for {defaults.health.silent_s / 60:g} minutes",
-        f"`last` is 1 to {publisher.MAX_HISTORY}",
-        f"fit in {publisher.MAX_REQUEST_BYTES} bytes",
-        f"more than {publisher.MAX_REQUESTS} requests",
+        f"`last` is 1 to {request.MOST}",
+        f"fit in {request.MAX_BYTES} bytes",
+        f"more than {history.MAX_REQUESTS} requests",
         f"at least {quality.STUCK_READINGS} times",
     ):
         assert words in ON_ONE_LINE, words

@@ -1,6 +1,5 @@
 """The way out, with a real journal and a real broker: in order, paced, and patient with any asker."""
 
-import json
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -197,61 +196,3 @@ def test_a_card_whose_model_went_while_the_broker_was_away_is_taken_down(
     later.connection.stop()
     assert later.on("calibrated/5A2D/model")[-1] == b""
     assert later.on("calibrated/5CB6/model")[-1] == b""
-
-
-@pytest.mark.parametrize(
-    ("asked", "answer"),
-    [
-        ({"id": "a", "sensor": "none"}, {"id": "a", "index": 0, "of": 0, "estimate": None}),
-        ({"id": "a", "sensor": "5A2D", "last": 0}, "expected a sensor and last from 1 to 1000"),
-        ({"id": "a", "sensor": "5A2D", "last": 1_001}, "expected a sensor and last from 1 to 1000"),
-        ({"id": "a", "sensor": "5A2D", "last": True}, "expected a sensor and last from 1 to 1000"),
-        ({"id": "a"}, "expected a sensor and last from 1 to 1000"),
-        ({"id": "a", "sensor": 7}, "expected a sensor and last from 1 to 1000"),
-        ({"id": "a", "sensor": "\ud800"}, "expected a sensor and last from 1 to 1000"),
-        ({"id": "a", "sensor": "x" * 65}, "expected a sensor and last from 1 to 1000"),
-    ],
-)
-def test_whatever_is_asked_is_answered_and_harms_nothing(
-    way: Way, asked: dict[str, object], answer: object
-) -> None:
-    """A lone surrogate once ended the agent: SQLite cannot take it."""
-    way.publisher.request(json.dumps(asked).encode())
-    while way.publisher.answer():
-        pass
-    wait_until(lambda: way.on("response/a"))
-    expected = answer if isinstance(answer, dict) else {"id": "a", "error": answer}
-    assert [json.loads(payload) for payload in way.on("response/a")] == [expected]
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [
-        b"",
-        b"null",
-        b"[]",
-        b"{",
-        b'{"id": "a"}',
-        b'{"sensor": "5A2D"}',
-        b'{"id": 1, "sensor": "5A2D"}',
-        b'{"id": "x/y", "sensor": "5A2D"}',
-        b'{"id": "\\ud800", "sensor": "5A2D"}',
-        b"[" * 100_000,
-        b'{"id": "a", "sensor": "5A2D", "pad": "' + b"x" * 2_000 + b'"}',
-    ],
-)
-def test_a_request_without_a_usable_id_is_left_unanswered(way: Way, payload: bytes) -> None:
-    way.publisher.request(payload)
-    assert not way.publisher.answer()
-
-
-def test_too_many_requests_are_told_to_wait(way: Way) -> None:
-    for number in range(30):
-        way.publisher.request(json.dumps({"id": f"r{number}", "sensor": "5A2D"}).encode())
-    while way.publisher.answer():
-        way.settle()
-    wait_until(lambda: len(way.heard) >= 30)
-    answers = [json.loads(payload) for _, payload in way.heard]
-    busy = [answer for answer in answers if "error" in answer]
-    assert len(busy) == 14
-    assert {answer["error"] for answer in busy} == {"too many requests wait; ask again later"}

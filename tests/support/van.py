@@ -177,9 +177,10 @@ class Van:
             client.publish(topic, json.dumps(refusal), qos=1)
             return
         found = self.past.get(request["sensor"], [])[-request["last"] :]
-        none: Json = {"id": request["id"], "index": 0, "of": 0, "estimate": None}
+        none: Json = {"id": request["id"], "index": 0, "of": 0, "more": False, "estimate": None}
         answers = [
-            {"id": request["id"], "index": i, "of": len(found), "estimate": e} for i, e in enumerate(found)
+            {"id": request["id"], "index": i, "of": len(found), "more": False, "estimate": e}
+            for i, e in enumerate(found)
         ]
         for answer in answers or [none]:
             client.publish(topic, json.dumps(answer), qos=1)

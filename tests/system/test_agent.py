@@ -182,8 +182,8 @@ def test_history_is_answered_on_request(
     mine = [answer for answer in answers if answer["id"] == "a"]
     assert [(answer["index"], answer["of"]) for answer in mine] == [(0, 3), (1, 3), (2, 3)]
     assert [answer["estimate"]["seq"] for answer in mine] == [3, 4, 5]  # type: ignore[index]
-    assert {"id": "b", "index": 0, "of": 0, "estimate": None} in answers
-    assert {"id": "c", "error": "expected a sensor and last from 1 to 1000"} in answers
+    assert {"id": "b", "index": 0, "of": 0, "more": False, "estimate": None} in answers
+    assert {"id": "c", "error": "expected last from 1 to 1000"} in answers
     assert len(answers) == 5
 
 
