@@ -55,7 +55,14 @@ class Agent:
         self._time = Timekeeper(clock, doubt_ms=self._windows.length_ms + self._windows.grace_ms)
         self._locator = Locator(settings)
         place = self._locator.positions.place if self._locator.known else None
-        self._pipeline = Pipeline(self._windows, models, settings.agent, settings.windows.coverage, place)
+        self._pipeline = Pipeline(
+            self._windows,
+            models,
+            settings.agent,
+            settings.windows.coverage,
+            place,
+            settings.estimates.unit,
+        )
         topics, limits = settings.topics, settings.limits
         decoder = topics.decoder(limits.max_payload_bytes)
         self._intake = Intake(decoder, self._windows, models, limits.max_sensors)

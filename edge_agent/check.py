@@ -67,6 +67,10 @@ def _check_bundles(settings: Settings, found: Findings) -> dict[str, Model]:
             found.mistakes.append(
                 f"topics.channels: expected {expected} for the bundle of {model.sensor}, got {got}"
             )
+        unit = settings.estimates.unit
+        if unit and unit.factor(model.gas, model.unit) is None:
+            words = f"{model.gas} in {model.unit} cannot be converted to {unit.unit}"
+            found.remarks.append(f"estimates of {model.sensor} keep their unit: {words}")
     return models
 
 

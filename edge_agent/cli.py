@@ -77,6 +77,8 @@ def export(options: argparse.Namespace) -> int:
 
     if options.every != "15min" and options.what != "estimates":
         options.usage(f"--every {options.every}: expected --what estimates, got {options.what}")
+    if options.format == "aqcsv" and options.what != "estimates":
+        options.usage(f"--format aqcsv: expected --what estimates, got {options.what}")
     selection = Selection(options.sensor, options.from_ms, options.to_ms)
     now_ms = time.time_ns() // 1_000_000
     return command.export(options.config, options.what, options.every, options.format, selection, now_ms)
@@ -190,7 +192,7 @@ def _add_selection(command: argparse.ArgumentParser) -> None:
         "--sensor", action="append", default=[], metavar="ID", help="only this sensor; may be repeated"
     )
     command.add_argument("--what", choices=("estimates", "windows", "readings"), default="estimates")
-    command.add_argument("--format", choices=("csv", "jsonl"), default="csv")
+    command.add_argument("--format", choices=("csv", "jsonl", "aqcsv"), default="csv")
     command.add_argument(
         "--every", choices=("15min", "1h", "8h"), default="15min",
         help="each window (15min), hourly means, or running 8-hour means of the minutes",

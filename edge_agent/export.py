@@ -8,10 +8,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from edge_agent.aqcsv import COLUMNS, Aqcsv
 from edge_agent.archive import Archive
 from edge_agent.core.errors import RespireError
 from edge_agent.core.means import HOUR_MS
-from edge_agent.rows import Row, Rows, Selection
+from edge_agent.rows import Record, Row, Rows, Selection
+from edge_agent.settings import Settings
 from edge_agent.terminal import DONE, load_settings, say
 
 SPANS_MS = {"15min": None, "1h": HOUR_MS, "8h": 8 * HOUR_MS}  # None: the windows as they are
@@ -25,6 +27,8 @@ def export(config: Path | None, what: str, every: str, form: str, selection: Sel
         if what != "readings":
             selection = selection._replace(sensors=_known(archive, selection.sensors))
         rows = Rows(archive, selection, settings.topics.channels)
+        if form == "aqcsv":
+            return _export_aqcsv(settings, archive.sensors(), rows, rows.records(SPANS_MS[every], now_ms))
         if span_ms := SPANS_MS[every]:
             columns, chosen = rows.columns("means"), rows.means(span_ms, now_ms)
         else:
@@ -35,11 +39,25 @@ def export(config: Path | None, what: str, every: str, form: str, selection: Sel
             count = _write_lines(rows.lines())
         else:
             count = _write_lines(_json(columns, row) for row in chosen)
+    return _report(count, rows.damaged)
+
+
+def _report(count: int, damaged: int) -> int:
     sys.stdout.flush()
     say(f"export: {count} rows")
-    if rows.damaged:
-        say(f"export: {rows.damaged} damaged rows of the journal are left out")
+    if damaged:
+        say(f"export: {damaged} damaged rows of the journal are left out")
     return DONE
+
+
+def _export_aqcsv(settings: Settings, sensors: list[str], rows: Rows, records: Iterable[Record]) -> int:
+    """A row for every value with a place; the others are counted."""
+    aqcsv = Aqcsv(settings, sensors)
+    count = _write_csv(COLUMNS, (row for record in records if (row := aqcsv.row(record))))
+    aqcsv.require(count)
+    if aqcsv.unplaced:
+        say(f"export: {aqcsv.unplaced} values without a position, or without a site with aqs, are left out")
+    return _report(count, rows.damaged)
 
 
 def _known(archive: Archive, wanted: list[str]) -> list[str]:
@@ -91,13 +109,14 @@ def _list(value: list[Any]) -> str:
     return " ".join(map(str, value))
 
 
-def _map(value: dict[str, Any]) -> str:
-    return " ".join([f"{key}={number}" for key, number in value.items()])
+def _map(value: dict[str, Any] | None) -> str:
+    return "" if value is None else " ".join([f"{key}={number}" for key, number in value.items()])
 
 
 WORDS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("start", "end", "timestamp"), _time),
-    **dict.fromkeys(("sensor", "unit", "model", "agent"), _text),
+    **dict.fromkeys(("sensor", "unit", "model", "agent", "site"), _text),
+    "unit_at": _map,
     "reasons": _list,
     "other_inputs": _map,
 }

@@ -1,6 +1,7 @@
 """Rows for export: the journal's estimates, windows, means over hours and readings, one after the other."""
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
@@ -13,7 +14,8 @@ from edge_agent.core.messages import LAST_MS, Reading, format_time, parse_time
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, StopIteration)
 WINDOW = ("sensor", "start", "end")
-VALUE = ("value", "low", "high", "level", "unit", "quality", "reasons")
+VALUE = ("value", "low", "high", "level", "unit", "unit_at", "quality", "reasons")
+PLACE = ("site", "lat", "lon", "spread_m", "speed_kmh")
 ORIGIN = ("model", "clock", "agent", "seq", "revision")
 _window, _value, _origin = itemgetter(*WINDOW), itemgetter(*VALUE), itemgetter(*ORIGIN)
 
@@ -41,7 +43,16 @@ class Rows:
     def columns(self, what: str) -> tuple[str, ...]:
         """The names of the cells in a row."""
         return {
-            "estimates": (*WINDOW, *VALUE, *self._channels, "other_inputs", "minutes", "expected", *ORIGIN),
+            "estimates": (
+                *WINDOW,
+                *VALUE,
+                *self._channels,
+                "other_inputs",
+                "minutes",
+                "expected",
+                *PLACE,
+                *ORIGIN,
+            ),
             "windows": (*WINDOW, *self._channels, *(f"{n}_minutes" for n in self._channels), "expected"),
             "means": (*WINDOW, "value", "unit", "quality", "reasons", "minutes", "expected", "model"),
             "readings": ("sensor", "timestamp", *self._channels),
@@ -61,15 +72,34 @@ class Rows:
 
     def means(self, span_ms: int, now_ms: int) -> Iterator[Row]:
         """One row for every hour and sensor: the mean of the span that starts there."""
-        to_ms = min(self._to_ms + span_ms, LAST_MS)
         for sensor in self._sensors:
-            parts = list(self._read(sensor, to_ms, _part))
-            newest_ms = max((part.end_ms for part in parts), default=0)
-            # An hour without its last windows is left out while they may still come.
-            until_ms = max(newest_ms, min(now_ms - HOUR_MS, to_ms))
-            for mean in running_means(parts, span_ms, until_ms):
-                if self._from_ms <= mean.start_ms < self._to_ms:
-                    yield _mean_row(sensor, mean)
+            parts = list(self._read(sensor, self._until(span_ms), _part))
+            for mean in self._means(parts, span_ms, now_ms):
+                yield _mean_row(sensor, mean)
+
+    def records(self, span_ms: int | None, now_ms: int) -> Iterator[Record]:
+        """Estimates as maps; with a span its means, at the place of their windows if these share a site."""
+        if span_ms is None:
+            yield from self._all(_record)
+            return
+        for sensor in self._sensors:
+            read = list(self._read(sensor, self._until(span_ms), lambda text: (_part(text), _record(text))))
+            starts = [part.start_ms for part, _ in read]
+            for mean in self._means([part for part, _ in read], span_ms, now_ms):
+                first, last = bisect_left(starts, mean.start_ms), bisect_left(starts, mean.end_ms)
+                yield _mean_record(mean, [record for _, record in read[first:last]])
+
+    def _until(self, span_ms: int) -> int:
+        """The windows that spans need, some of which end after the selection."""
+        return min(self._to_ms + span_ms, LAST_MS)
+
+    def _means(self, parts: list[Part], span_ms: int, now_ms: int) -> Iterator[SpanMean]:
+        newest_ms = max((part.end_ms for part in parts), default=0)
+        # An hour without its last windows is left out while they may still come.
+        until_ms = max(newest_ms, min(now_ms - HOUR_MS, self._until(span_ms)))
+        for mean in running_means(parts, span_ms, until_ms):
+            if self._from_ms <= mean.start_ms < self._to_ms:
+                yield mean
 
     def readings(self) -> Iterator[Row]:
         """One row for the readings of a sensor with the same time, in order of arrival."""
@@ -101,6 +131,8 @@ class Rows:
             {name: value for name, value in inputs.items() if name not in channels},
             _least_minutes(record),
             record["minutes"]["expected"],
+            record["site"],
+            *_position(record["position"] or {}),
             *_origin(record),
         ]
 
@@ -123,6 +155,10 @@ class Rows:
 def _record(text: str) -> Record:
     record: Record = _scan(text, 0)[0]
     return record
+
+
+def _position(position: Record) -> Row:
+    return [position.get(name) for name in PLACE[1:]]
 
 
 def _sound(text: str) -> str:
@@ -167,6 +203,22 @@ def _mean_row(sensor: str, mean: SpanMean) -> Row:
         mean.expected,
         " ".join(mean.models) or None,
     ]
+
+
+def _mean_record(mean: SpanMean, windows: list[Record]) -> Record:
+    """A mean as the map of an estimate."""
+    sites = {window["site"] for window in windows}
+    return {
+        **windows[0],
+        "start": format_time(mean.start_ms),
+        "end": format_time(mean.end_ms),
+        "value": mean.value,
+        "unit": mean.unit,
+        "low": None,
+        "high": None,
+        "quality": mean.quality,
+        **({} if len(sites) == 1 else {"site": None, "position": None}),
+    }
 
 
 def _joined(readings: Iterable[Reading], channels: tuple[str, ...]) -> Iterator[Row]:

@@ -24,6 +24,7 @@ from edge_agent.core import messages
 from edge_agent.core.errors import BadSettings
 from edge_agent.core.messages import CHANNELS, TEMPLATES, Decoder, is_sensor, topic_filter
 from edge_agent.core.topics import ROOT, OwnTopics
+from edge_agent.core.units import Conditions, PublishUnit
 from edge_agent.core.windows import COVERAGE
 
 DEFAULT_FILE = Path("/etc/edge-agent/edge-agent.toml")
@@ -169,6 +170,20 @@ class Windows(Section):
     max_readings: Count | None = None  # two a second
 
 
+class Estimates(Section):
+    """The unit of estimates; None is that of the model. The conditions say what a cubic metre of air is."""
+
+    publish_unit: Literal["ppm", "ppb", "mg/m3", "ug/m3"] | None = None
+    temperature_c: float = Field(20, ge=-50, le=60)
+    pressure_hpa: float = Field(1013.25, ge=300, le=1_100)
+
+    @property
+    def unit(self) -> PublishUnit | None:
+        """The unit with its conditions."""
+        conditions = Conditions(self.temperature_c, self.pressure_hpa)
+        return PublishUnit(self.publish_unit, conditions) if self.publish_unit else None
+
+
 class Position(Section):
     """Where the agent is: fixed, or from a topic; neither is the default."""
 
@@ -199,6 +214,8 @@ class Site(Section):
     latitude: float = Field(ge=-90, le=90)
     longitude: float = Field(ge=-180, le=180)
     radius_m: float = Field(100, gt=0, le=100_000)
+    elevation_m: float | None = Field(None, ge=-500, le=9_000)
+    aqs: str | None = Field(None, pattern="^[0-9A-Z]{12}$")
 
 
 class Journal(Section):
@@ -270,6 +287,7 @@ class Settings(BaseSettings):
     uplink: Uplink | None = None
     topics: Topics = Topics()
     windows: Windows = Windows()
+    estimates: Estimates = Estimates()
     position: Position = Position()
     sites: tuple[Site, ...] = Field((), max_length=1_000)
     journal: Journal = Journal()

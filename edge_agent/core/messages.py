@@ -11,6 +11,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from edge_agent.core.errors import BadEstimate, BadReading
 from edge_agent.core.places import Position, decode_position
+from edge_agent.core.units import Conditions, decode_conditions
 
 CHANNELS = ("op1", "op2", "temperature")
 TEMPLATES = ("sensors/{sensor}/{channel}", "sensors/{sensor}")
@@ -71,6 +72,7 @@ class Estimate:
     revision: int = 0
     position: Position | None = None
     site: str | None = None
+    unit_at: Conditions | None = None
 
 
 class Decoder:
@@ -284,6 +286,7 @@ def estimate_record(estimate: Estimate) -> dict[str, Any]:
         "gas": estimate.gas,
         "value": _rounded(estimate.value),
         "unit": estimate.unit,
+        "unit_at": estimate.unit_at and estimate.unit_at._asdict(),
         "low": _rounded(estimate.low),
         "high": _rounded(estimate.high),
         "level": estimate.level,
@@ -343,6 +346,7 @@ def _estimate(record: Mapping[str, Any]) -> Estimate:
         revision=int(record["revision"]),
         position=decode_position(record.get("position")),
         site=record.get("site"),
+        unit_at=decode_conditions(record.get("unit_at")),
     )
 
 

@@ -13,6 +13,7 @@ from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.model import Model
 from edge_agent.core.places import Place
 from edge_agent.core.quality import Flag, assess
+from edge_agent.core.units import PublishUnit
 from edge_agent.core.warming import TEMPERATURE, Past
 from edge_agent.core.windows import COVERAGE, Outcome, Window, Windows
 
@@ -27,13 +28,17 @@ class Pipeline:
         agent: str = "",
         coverage: float = COVERAGE,
         place: Callable[[int, int], Place] | None = None,
+        publish: PublishUnit | None = None,
     ) -> None:
-        """`models` by sensor; it may change between two windows. `place` says where the agent was in one."""
+        """`models` by sensor; it may change between two windows.
+
+        `place` says where the agent was in a window. Estimates are in the unit of `publish`, if there is one.
+        """
         self._windows = windows
         self._models = models if models is not None else {}
         self._agent = agent
         self._coverage = coverage
-        self._place = place
+        self._place, self._publish = place, publish
         self._past = Past(windows.length_ms)
 
     def prime(self, sensor: str, temperatures: Iterable[tuple[int, float]]) -> None:
@@ -73,7 +78,8 @@ class Pipeline:
         if model is None:
             return estimate
         estimate = replace(estimate, gas=model.gas, unit=model.unit, model=model.id)
-        return estimate if verdict.flag is Flag.MISSING else _calibrate(estimate, model)
+        estimate = estimate if verdict.flag is Flag.MISSING else _calibrate(estimate, model)
+        return _converted(estimate, self._publish) if self._publish else estimate
 
     def _look_back(
         self, window: Window, model: Model | None, coverage: Coverage
@@ -118,3 +124,23 @@ def _calibrate(estimate: Estimate, model: Model) -> Estimate:
     half_width, level = model.interval.half_width, model.interval.level
     low, high = value - half_width, value + half_width
     return replace(estimate, value=value, weights=named, low=low, high=high, level=level)
+
+
+def _converted(estimate: Estimate, publish: PublishUnit) -> Estimate:
+    """The estimate in another unit, with its weights; as it is if the gas or its unit is unknown."""
+    factor = publish.factor(estimate.gas or "", estimate.unit or "")
+    if factor is None:
+        return estimate
+    return replace(
+        estimate,
+        value=_times(factor, estimate.value),
+        low=_times(factor, estimate.low),
+        high=_times(factor, estimate.high),
+        weights=estimate.weights and {name: weight * factor for name, weight in estimate.weights.items()},
+        unit=publish.unit,
+        unit_at=publish.named_conditions,
+    )
+
+
+def _times(factor: float, value: float | None) -> float | None:
+    return None if value is None else value * factor

@@ -45,7 +45,7 @@ def assess(
     temperature history behind them. `moving` says that the agent was on the way.
     """
     if missing := _missing(model, coverage):
-        return Verdict(Flag.MISSING, missing)
+        return Verdict(Flag.MISSING, (*missing, "moving") if moving else missing)
     assert model is not None  # noqa: S101 - _missing says no_model otherwise
     means = {name: channel.mean for name, channel in window.channels.items()}
     departures = model.departures({**means, **(warming or {})})

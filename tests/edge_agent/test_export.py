@@ -11,16 +11,21 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from edge_agent import cli, recording
 from edge_agent.core.messages import Estimate, Reading
+from edge_agent.core.places import Position
 from edge_agent.journal import FILE, Change, Journal
 from tests.support.processes import run_program, start
 from tests.support.users import needs_root, nobody, public_directory
 
 WINDOW_MS, START_MS = 900_000, 1_706_778_000_000  # 2024-02-01 09:00
+
+
+AT_T: dict[str, Any] = {"position": Position(52.5163, 13.3777, 4.2, None, 90), "site": "T"}
 
 
 def estimate(index: int, sensor: str = "5A2D", **changes: object) -> Estimate:
@@ -68,7 +73,7 @@ def test_estimates_are_one_row_a_window_by_sensor_and_time(journal: Journal, tmp
     missing = estimate(
         1, value=None, low=None, high=None, quality=9, reasons=("a", "b"), weights=None, model=None
     )
-    journal.commit(Change(estimates=[estimate(2), missing, estimate(0, "D3EB")]), now_ms=0)
+    journal.commit(Change(estimates=[estimate(2, **AT_T), missing, estimate(0, "D3EB")]), now_ms=0)
     done = export(tmp_path)
     assert [(row["sensor"], row["start_utc"], row["value"]) for row in rows(done)] == [
         ("5A2D", "2024-02-01 09:15:00", ""),
@@ -85,6 +90,7 @@ def test_estimates_are_one_row_a_window_by_sensor_and_time(journal: Journal, tmp
         "high": "2.6",
         "level": "0.9",
         "unit": "ppm",
+        "unit_at": "",
         "quality": "1",
         "reasons": "",
         "op1": "231.4",
@@ -93,6 +99,11 @@ def test_estimates_are_one_row_a_window_by_sensor_and_time(journal: Journal, tmp
         "other_inputs": "warming_1h=0.4",
         "minutes": "14",
         "expected": "15",
+        "site": "T",
+        "lat": "52.5163",
+        "lon": "13.3777",
+        "spread_m": "4.2",
+        "speed_kmh": "",
         "model": "sha256:9f3c01ab23cd4567",
         "clock": "synchronised",
         "agent": "van-1",

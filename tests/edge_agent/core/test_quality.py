@@ -58,6 +58,16 @@ def test_an_unsynchronised_clock_makes_an_estimate_suspect(model: Model) -> None
     assert judge(window(), model, synchronised=False) == Verdict(Flag.SUSPECT, ("clock_unsynchronised",))
 
 
+def test_moving_is_said_of_every_window(model: Model) -> None:
+    """Also without a value: a revision that gives it one still knows."""
+    sound, poor = window(), window(op1=op1(231.4, minutes=11))
+    verdicts = [assess(case, model, True, measure(case, model), moving=True) for case in (sound, poor)]
+    assert verdicts == [
+        Verdict(Flag.SUSPECT, ("moving",)),
+        Verdict(Flag.MISSING, ("insufficient_coverage", "moving")),
+    ]
+
+
 def test_without_a_model_a_window_is_missing_and_says_what_else_is(model: Model) -> None:
     assert judge(window(), None, synchronised=True) == Verdict(Flag.MISSING, ("no_model",))
     thin = window(op1=op1(231.4, minutes=3))
