@@ -142,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
 
     for function in (run, status, check, export):
         command = _command(commands, function, f"edge-agent {function.__name__} --config edge-agent.toml")
-        help_ = "settings file, default /etc/edge-agent/edge-agent.toml"
+        help_ = "settings file, default /etc/edge-agent/edge-agent.toml; then edge-agent.d/*.toml beside it"
         command.add_argument("--config", type=Path, metavar="FILE", help=help_)
         if function is status:
             help_ = "ask the broker that gets the estimates, not the journal"

@@ -1,7 +1,7 @@
 """Mistakes in settings, in words: the key or variable, what was expected, what was found."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from typing import Any, get_args
 
@@ -9,12 +9,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 PREFIX, LEVEL = "EDGE_AGENT_", "__"
+Place = tuple[int | str, ...]
 
 
-def describe(error: ValidationError, source: str, root: type[BaseModel]) -> list[str]:
-    """One line for each error; `source` is the file, unless a variable set the value."""
+def describe(error: ValidationError, source: Callable[[Place], str], root: type[BaseModel]) -> list[str]:
+    """One line for each error; `source` names the file of a key, unless a variable set the value."""
     return [
-        f"{_variable(details['loc']) or source}: {_line(details, root)}"
+        f"{_variable(details['loc']) or source(details['loc'])}: {_line(details, root)}"
         for details in error.errors(include_url=False)
     ]
 
@@ -59,14 +60,14 @@ def _line(details: ErrorDetails, root: type[BaseModel]) -> str:
     return f"{key}: {message}" + (f", got {found!r:.60}" if isinstance(found, str | int | float) else "")
 
 
-def _variable(place: tuple[int | str, ...]) -> str | None:
+def _variable(place: Place) -> str | None:
     """The variable that set a setting, if it was a variable."""
     names = (PREFIX + LEVEL.join(str(part) for part in place[:end]) for end in range(len(place), 0, -1))
     known = {name.upper(): name for name in os.environ}
     return next((known[name.upper()] for name in names if name.upper() in known), None)
 
 
-def _suggestion(place: tuple[int | str, ...], root: type[BaseModel]) -> str:
+def _suggestion(place: Place, root: type[BaseModel]) -> str:
     section: Any = root
     for part in place[:-1]:
         if part in section.model_fields:  # not the number in a list, nor the key of a map

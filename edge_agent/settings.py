@@ -1,8 +1,7 @@
-"""Settings from one TOML file and EDGE_AGENT_… variables."""
+"""Settings from TOML files and EDGE_AGENT_… variables."""
 
 import os
 import socket
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,9 +25,9 @@ from edge_agent.core.messages import CHANNELS, TEMPLATES, Decoder, is_sensor, to
 from edge_agent.core.topics import ROOT, OwnTopics
 from edge_agent.core.units import Conditions, PublishUnit
 from edge_agent.core.windows import COVERAGE
+from edge_agent.settings_files import Merged
 
 DEFAULT_FILE = Path("/etc/edge-agent/edge-agent.toml")
-MAX_BYTES = 65_536
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
@@ -351,12 +350,12 @@ def load(file: Path | None = None) -> Settings:
 
 def examine(file: Path | None = None) -> tuple[Settings | None, list[str]]:
     """The settings, or None and every mistake in them."""
-    file = file or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
-    source = str(file) if file else "settings"
     try:
-        return Settings(**(_table(file) if file else {})), []
-    except ValidationError as error:
-        return None, mistakes.describe(error, source, Settings)
+        files = Merged(file or DEFAULT_FILE, needed=file is not None)
+        try:
+            return Settings(**files.table), []
+        except ValidationError as error:
+            return None, mistakes.describe(error, files.source, Settings)
     except (SettingsError, RecursionError) as error:
         return None, [f"environment: {error}; lists are written as JSON"]
     except BadSettings as error:
@@ -377,16 +376,3 @@ def secret(file: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not text"
         raise BadSettings(f"{path}: {reason}; expected a file with the password in its first line") from error
-
-
-def _table(file: Path) -> dict[str, Any]:
-    try:
-        with file.open("rb") as stream:
-            text = stream.read(MAX_BYTES + 1)
-        if len(text) > MAX_BYTES:
-            raise BadSettings(f"{file}: expected at most {MAX_BYTES} bytes; is this the settings file?")
-        return tomllib.loads(text.decode())
-    except OSError as error:
-        raise BadSettings(f"{file}: {error.strerror}; expected a settings file") from error
-    except (ValueError, RecursionError) as error:
-        raise BadSettings(f"{file}: {error}; expected TOML") from error

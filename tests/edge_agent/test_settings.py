@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from edge_agent.core.errors import BadSettings
-from edge_agent.settings import Broker, Settings, load, secret
+from edge_agent.settings import Broker, Settings, examine, load, secret
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "edge-agent.toml"
 
@@ -144,6 +144,43 @@ def test_an_uplink_may_be_anything_but_the_very_same_session(tmp_path: Path, oth
     file = tmp_path / "edge-agent.toml"
     file.write_text(f"[uplink]\n{other}")
     assert load(file).uplink
+
+
+def test_files_of_the_folder_override_the_file_key_by_key(tmp_path: Path) -> None:
+    """In the order of their names; other files in the folder do not count."""
+    file = tmp_path / "edge-agent.toml"
+    file.write_text("agent = 'van-1'\n[broker]\nhost = 'a'\nport = 1884")
+    (tmp_path / "edge-agent.d").mkdir()
+    for name, content in {
+        "20.toml": "[broker]\nhost = 'c'",
+        "10.toml": "agent = 'van-2'\n[broker]\nhost = 'b'\nkeepalive_s = 60",
+        "30.toml.dpkg-old": "agent = 'no'",
+        ".40.toml": "agent = 'no'",
+    }.items():
+        (tmp_path / "edge-agent.d" / name).write_text(content)
+    settings = load(file)
+    broker = settings.broker
+    assert (settings.agent, broker.host, broker.port, broker.keepalive_s) == ("van-2", "c", 1884, 60)
+
+
+def test_a_mistake_names_the_file_of_the_folder_that_made_it(tmp_path: Path) -> None:
+    file, folder = tmp_path / "edge-agent.toml", tmp_path / "edge-agent.d"
+    file.write_text("[broker]\nport = 0\n[windows]\nlength_s = 100")
+    folder.mkdir()
+    (folder / "van.toml").write_text("[broker]\nport = 'x'\npassword_file = 'y'")
+    settings, mistakes = examine(file)
+    assert settings is None
+    assert [line.partition(": ")[0] for line in mistakes] == [str(folder / "van.toml"), str(file)]
+    (folder / "van.toml").write_text("[broker]\nport = 1\npassword_file = 'y'")
+    assert examine(file)[1][0] == f"{folder / 'van.toml'}: broker: expected a username beside password_file"
+
+
+def test_a_file_of_the_folder_that_is_no_toml_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "edge-agent.d").mkdir()
+    (tmp_path / "edge-agent.toml").write_text("agent = 'van-1'")
+    (tmp_path / "edge-agent.d" / "van.toml").write_text("agent = ")
+    with pytest.raises(BadSettings, match=r"edge-agent\.d/van\.toml: .*; expected TOML"):
+        load(tmp_path / "edge-agent.toml")
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
