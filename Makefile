@@ -7,6 +7,9 @@
 # make integrations  the tests with Prometheus, InfluxDB and Node-RED, downloaded into build/programs
 # make oldest  the agent's tests with the oldest supported versions, in .venv-oldest
 # make newest  all tests with the newest versions there are, without constraints, in .venv-newest
+# make package  wheel, SBOM and Debian packages in dist/ (needs debhelper and help2man)
+# make package-test  lintian, and every package in fresh Debian roots (needs root, debootstrap and lintian)
+# make release  make package, then SHA256SUMS signed with minisign: docs/CONTRIBUTING.md
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -18,6 +21,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 UNLESS_IT_FAILS := >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; exit 1; }
 
 .PHONY: test check bench demo experiment faults integrations oldest newest agent-test clean
+.PHONY: package package-test release
 
 test: $(VENV)/installed
 	@$(BIN)/python -m tests.support.needs
@@ -54,6 +58,21 @@ agent-test: $(VENV)/agent
 newest:
 	@$(MAKE) --no-print-directory test VENV=.venv-newest CONSTRAINTS=
 
+package: .venv-package/installed
+	deploy/package/build.sh .venv-package
+
+package-test:
+	deploy/package/test.sh dist
+
+release: .venv-package/installed
+	deploy/package/release.sh .venv-package
+
+.venv-package/installed: pyproject.toml $(CONSTRAINTS)
+	@$(PYTHON) -m venv .venv-package
+	@.venv-package/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint $(CONSTRAINTS) build cyclonedx-bom
+	@touch $@
+
 $(VENV)/demo: pyproject.toml $(CONSTRAINTS) deploy/demo/mosquitto.sh
 	@echo "making $(VENV), which takes a minute" >&2
 	@$(PYTHON) -m venv $(VENV)
@@ -73,5 +92,5 @@ $(VENV)/agent: pyproject.toml $(CONSTRAINTS) deploy/demo/mosquitto.sh
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-oldest .venv-newest .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build tmp
+	rm -rf .venv .venv-oldest .venv-newest .venv-package .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build tmp
 	rm -rf deploy/dashboard/dist deploy/dashboard/node_modules
