@@ -4,7 +4,7 @@
 # make demo    a simulated van, its agent and a live dashboard, until Ctrl-C (or SECONDS=60)
 # make experiment  the paper's evaluation on the simulated network, and its takeaways as assertions (long)
 # make faults  the faults that take minutes
-# make integrations  the tests with Prometheus, InfluxDB and Node-RED, downloaded into build/programs
+# make integrations  the tests with Prometheus, InfluxDB, Node-RED and Home Assistant, downloaded into build/programs
 # make oldest  the agent's tests with the oldest supported versions, in .venv-oldest
 # make newest  all tests with the newest versions there are, without constraints, in .venv-newest
 # make package  wheel, SBOM and Debian packages in dist/ (needs debhelper and help2man)

@@ -30,6 +30,7 @@ from edge_agent.systemd import Notifier
 
 if TYPE_CHECKING:
     from edge_agent.alerting import Alerting
+    from edge_agent.homeassistant import Discovery
 
 MOST_AT_ONCE = 500
 IDLE_MS = 1_000
@@ -85,6 +86,7 @@ class Agent:
             self._locator,
             self._publisher,
             self._notifier,
+            self._start_discovery(),
         )
 
     def run(self) -> None:
@@ -258,6 +260,16 @@ class Agent:
         from edge_agent.alerting import Alerting  # noqa: PLC0415 - most agents have none
 
         return Alerting(self._settings, self._journal, self._commits, self._publisher)
+
+    def _start_discovery(self) -> "Discovery | None":
+        """Also if it is switched off, after it was on: its messages are removed."""
+        if not (self._settings.homeassistant or self._journal.fact("homeassistant")):
+            return None
+        from edge_agent.homeassistant import Discovery  # noqa: PLC0415 - most agents need none
+
+        discovery = Discovery(self._settings, self._journal, self._commits, self._publisher.retain)
+        discovery.update(self._bundles.models.values())
+        return discovery
 
     def _report_damage(self) -> None:
         """What the journal skipped; each row once, because it is deleted or read only on request."""

@@ -1,7 +1,7 @@
 """Periodic work beside the readings: changed bundles, the journal's size, health, systemd."""
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edge_agent import health
 from edge_agent.bundles import Bundles
@@ -16,6 +16,9 @@ from edge_agent.log import logger
 from edge_agent.publisher import Publisher
 from edge_agent.settings import Settings
 from edge_agent.systemd import Notifier
+
+if TYPE_CHECKING:
+    from edge_agent.homeassistant import Discovery
 
 LOOK_MS = 2_000  # how often the bundles, the kernel's clock and the journal's size are checked
 TRIM_MS = 600_000
@@ -37,11 +40,12 @@ class Maintenance:
         locator: Locator,
         publisher: Publisher,
         notifier: Notifier,
+        discovery: "Discovery | None",
     ) -> None:
         self._settings, self._time = settings, time
         self._bundles, self._journal, self._commits = bundles, journal, commits
         self._intake, self._locator = intake, locator
-        self._publisher, self._notifier = publisher, notifier
+        self._publisher, self._notifier, self._discovery = publisher, notifier, discovery
         self._began_ms = time.elapsed_ms
         self._log = logger()
         self._problems = Problems()
@@ -86,7 +90,10 @@ class Maintenance:
 
     def _reload(self) -> None:
         """Use changed bundles; a window is estimated by the model that is loaded when it closes."""
-        for update in self._bundles.refresh():
+        updates = self._bundles.refresh()
+        if updates and self._discovery:
+            self._discovery.update(self._bundles.models.values())
+        for update in updates:
             if update.reason:
                 self._log.error("bundle.refused", reason=update.reason)
             elif update.model:

@@ -248,7 +248,7 @@ class Alert(Section):
     name: Name
     above: float = Field(allow_inf_nan=False)
     below: float = Field(allow_inf_nan=False)
-    mean: Literal["15min", "1h", "8h"] = "15min"
+    mean: Literal["window", "1h", "8h"] = "window"
     raise_after_s: float = Field(0, ge=0, le=86_400)
     clear_after_s: float = Field(0, ge=0, le=86_400)
     sensors: tuple[Name, ...] = ()
@@ -258,6 +258,12 @@ class Alert(Section):
         if self.below > self.above:
             raise ValueError("expected below not to be higher than above")
         return self
+
+
+class HomeAssistant(Section):
+    """Where Home Assistant looks for discovery messages."""
+
+    discovery: str = Field("homeassistant", pattern=r"^[\w-]+(/[\w-]+)*$", max_length=128)
 
 
 class Log(Section):
@@ -293,6 +299,7 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     health: Health = Health()
     alerts: tuple[Alert, ...] = Field((), max_length=16)
+    homeassistant: HomeAssistant | None = None
     log: Log = Log()
 
     @field_validator("uplink")

@@ -8,7 +8,7 @@ from edge_agent.core.means import HOUR_MS, Part, running_means
 from edge_agent.core.messages import Estimate, format_time
 from edge_agent.core.quality import Flag
 
-SPANS_MS = {"15min": 0, "1h": HOUR_MS, "8h": 8 * HOUR_MS}  # 0: each window as it is
+SPANS_MS = {"window": 0, "1h": HOUR_MS, "8h": 8 * HOUR_MS}  # 0: each window as it is
 RAISED, CLEARED = "raised", "cleared"
 
 
@@ -19,7 +19,7 @@ class Limit:
     name: str
     above: float
     below: float
-    mean: str = "15min"
+    mean: str = "window"
     raise_after_ms: int = 0
     clear_after_ms: int = 0
     sensors: tuple[str, ...] = ()  # none: all

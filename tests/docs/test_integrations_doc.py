@@ -16,8 +16,11 @@ import pytest
 from edge_agent import cli
 from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.core.messages import estimate_record
+from edge_agent.homeassistant import agent_entities, sensor_entities
 from edge_agent.journal import FILE, Change, Journal
 from edge_agent.prometheus import exposition
+from edge_agent.settings import Settings
+from tests.conftest import make_model
 from tests.edge_agent.test_export import WINDOW_MS, estimate
 from tests.edge_agent.test_prometheus import HEALTH
 from tests.support.broker import Broker, client, wait_until
@@ -109,6 +112,15 @@ def test_telegraf_tags_only_agent_and_sensor_and_names_fields_that_there_are() -
         datetime.fromisoformat(record[part["json_time_key"]])
         assert part["qos"] == 1
         assert part["persistent_session"]
+
+
+def test_the_entities_of_home_assistant_are_those_of_the_code() -> None:
+    """Their ids are made of the names of device and entity."""
+    settings = Settings(agent="van-1", **tomllib.loads(TEXT.split("```toml")[1].split("```")[0]))
+    made = (*agent_entities(settings), *sensor_entities(settings, make_model()))
+    names = {f"{kind}.{each['device']['name']} {each['name']}".lower() for kind, _, each in made}
+    described = set(re.findall(r"`((?:binary_)?sensor\.\w+)`", TEXT))
+    assert described == {re.sub(r"[ -]", "_", name) for name in names}
 
 
 def test_every_file_it_names_is_there() -> None:

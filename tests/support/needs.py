@@ -67,6 +67,7 @@ NEEDS = {
     "prometheus": Need(_program("prometheus", "promtool"), "no test of metrics and their alerts"),
     "node_exporter": Need(_program("prometheus-node-exporter"), "no test of metrics on their way"),
     "influxdb": Need(_program("influxd"), "no test of the consumer that writes to InfluxDB"),
+    "homeassistant": Need(_program("hass"), "no test of discovery with Home Assistant"),
     "node-red": Need(_program("node-red"), "no test of the flow for Node-RED"),
     "real recordings": Need(lambda: any(RECORDINGS.glob("*.csv.gz")), "no test on real recordings"),
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # programs.sh PLACE: installs in PLACE/bin the programs that tests/integrations needs and this machine does not have.
-# Debian packages are unpacked and Node-RED comes from npm; needs no root and changes nothing outside PLACE.
+# Debian packages are unpacked, Node-RED comes from npm, and Home Assistant gets a venv of its own.
+# Needs no root and changes nothing outside PLACE.
 # Always succeeds. What could not be downloaded is missing, and its tests are skipped and counted.
 set -u
 mkdir -p "$1/bin" "$1/debian"
@@ -37,5 +38,13 @@ if missing node-red && command -v npm >/dev/null; then
   echo "downloading node-red" >&2
   npm install --silent --no-fund --no-audit --prefix "$place/node-red" node-red@4 >&2 &&
     link "$place/node-red/node_modules/.bin/node-red"
+fi
+
+if missing hass && command -v python3.11 >/dev/null; then
+  echo "downloading Home Assistant, which takes some minutes" >&2
+  python3.11 -m venv "$place/homeassistant" &&
+    "$place/homeassistant/bin/pip" install --quiet --disable-pip-version-check \
+      --requirement "$(dirname "$0")/../integrations/homeassistant.txt" &&
+    link "$place/homeassistant/bin/hass"
 fi
 exit 0
