@@ -36,7 +36,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench
 
 faults: $(VENV)/installed
-	$(BIN)/python -m pytest -q -m long tests/system/test_faults.py
+	$(BIN)/python -m pytest -q -m long tests/system/test_faults.py tests/system/test_revisions.py
 
 integrations: $(VENV)/installed
 	@tests/support/programs.sh build/programs

@@ -24,6 +24,7 @@ from edge_agent.log import Limited, logger, window_fields
 from edge_agent.maintenance import Maintenance
 from edge_agent.mqtt import Connected, Connection, Disconnected, Event, Inbox, Message, Published
 from edge_agent.publisher import Publisher
+from edge_agent.revising import Revising
 from edge_agent.settings import Settings
 from edge_agent.state import only_agent, open_journal
 from edge_agent.systemd import Notifier
@@ -66,11 +67,19 @@ class Agent:
         )
         topics, limits = settings.topics, settings.limits
         decoder = topics.decoder(limits.max_payload_bytes)
-        self._intake = Intake(decoder, self._windows, models, limits.max_sensors)
+        self._journal = self._open_journal()
+        self._revising = Revising(
+            self._journal,
+            self._pipeline,
+            self._windows,
+            models,
+            int(settings.windows.revise_after_s * 1000),
+            int(settings.windows.final_h * 3_600_000),
+        )
+        self._intake = Intake(decoder, self._windows, models, limits.max_sensors, self._revising)
         self._inbox = Inbox(limits.max_pending)
         self._ingress, self._egress = connections(settings, self._inbox, clock.elapsed_ms)
         self._request_topic = settings.own_topics.request
-        self._journal = self._open_journal()
         self._commits = self._restore(clock.boot_id())
         self._publisher = Publisher(self._egress, settings.own_topics, self._journal)
         self._history = History(self._egress, settings.own_topics, settings.state)
@@ -201,8 +210,10 @@ class Agent:
         self._commits.add_readings(taken.accepted, taken.traces, messages)
         if taken.held and not self._commits.hold(taken.held):
             self._intake.count("unstampable", len(taken.held))
+        if taken.others:
+            self._commits.add_late(taken.late(Outcome.REVISING), taken.late(Outcome.LATE))
         for outcome, (sensor, channel, at_ms, _) in taken.others:
-            if outcome is not Outcome.DUPLICATE:
+            if outcome not in (Outcome.DUPLICATE, Outcome.REVISING):
                 fields = {"sensor": sensor, "channel": channel, "at": format_time(at_ms)}
                 self._limited.warning(self._time.elapsed_ms, f"reading.{outcome}", **fields)
 
@@ -210,6 +221,8 @@ class Agent:
         """Close windows; without a subscription or a disk only by event time: readings may still arrive."""
         by_clock = self._subscribed and not self._disk_refuses and self._watch.due(self._time.elapsed_ms)
         now_ms = self._time.now_ms if by_clock and self._time.trusted else None
+        if now_ms is not None:
+            self._revise_due()
         steady_ms = self._time.elapsed_ms if by_clock else None
         estimates = self._pipeline.close(now_ms, self._time.synchronised, steady_ms)
         for estimate in estimates:
@@ -217,6 +230,20 @@ class Agent:
         self._commits.add_estimates(estimates, self._windows.take_closed_until())
         if self._alerting and estimates:
             self._alerting.update(estimates)
+
+    def _revise_due(self) -> None:
+        """Revise the windows of one sensor, if late readings have waited for long enough."""
+        due = self._revising.due(self._time)
+        if due is None or not self._commits.has_committed(due):
+            return
+        try:
+            revised = self._revising.revise(due, self._time)
+        except JournalUnavailable as error:
+            self._limited.warning(self._time.elapsed_ms, "journal.unavailable", reason=str(error))
+            return
+        for estimate in revised.estimates:
+            self._log.info("window.revised", revision=estimate.revision, **window_fields(estimate))
+        self._commits.add_revised(revised)
 
     def _commit(self) -> list[Outgoing]:
         """Make the change durable, then acknowledge; if the disk refuses, nothing is acknowledged."""
@@ -282,6 +309,7 @@ class Agent:
         restored, held, lost = self._intake.restore(self._journal, boot, self._time)
         if self._locator.topic:
             self._locator.restore(self._journal.fixes())
+        self._revising.restore(self._time.elapsed_ms)
         self._prime()
         self._report_damage()
         self._log.info(
@@ -301,7 +329,7 @@ class Agent:
         for sensor in newest[-self._settings.limits.max_sensors - len(models) :]:
             cadence_minutes = models[sensor].cadence_minutes.get(TEMPERATURE, 1) if sensor in models else 1
             needed = needed_minutes(length_ms, cadence_minutes, coverage)
-            means = self._journal.means(sensor, TEMPERATURE, REACH_MS // length_ms)
+            means = self._journal.means(sensor, TEMPERATURE, closed_until[sensor] - REACH_MS)
             self._pipeline.prime(sensor, ((m.start_ms, m.mean) for m in means if m.minutes >= needed))
 
     def _handle_signals(self) -> None:

@@ -51,8 +51,12 @@ class Archive:
         return [newest[start_ms] for start_ms in sorted(newest)]
 
     def batches(self) -> Iterator[list[Reading] | None]:
-        """The readings of every batch, in the order they were accepted; None for a damaged batch."""
-        query = f"SELECT id, readings, {sound('batch')} FROM batch WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608
+        """The readings of every batch, then the late ones, as they were accepted; None for a damaged row."""
+        for table in ("batch", "late"):
+            yield from self._batches(table)
+
+    def _batches(self, table: str) -> Iterator[list[Reading] | None]:
+        query = f"SELECT id, readings, {sound(table)} FROM {table} WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608
         last = 0
         while True:
             with trouble(self.path):

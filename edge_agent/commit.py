@@ -4,8 +4,10 @@ from collections.abc import Iterable
 
 from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.positions import Fix
+from edge_agent.core.revisions import Due
 from edge_agent.journal import Change, Journal, Outgoing, Trace
 from edge_agent.mqtt import Message
+from edge_agent.revising import Revised
 
 MAX_HELD = 50_000
 
@@ -61,6 +63,21 @@ class GroupCommit:
         self._change.estimates += estimates
         self._change.closed_until |= closed_until
 
+    def add_late(self, revising: list[Reading], too_late: list[Reading]) -> None:
+        """Readings of closed windows: for a revision, or too late for one."""
+        self._change.late += revising
+        self._change.too_late += too_late
+
+    def add_revised(self, revised: Revised) -> None:
+        """New revisions of closed windows, and the late readings that they have."""
+        self._change.estimates += revised.estimates
+        self._change.settled += revised.settled
+
+    def has_committed(self, due: Due) -> bool:
+        """Whether the journal has every estimate, and the late readings of windows that are due."""
+        late = (each for each in self._change.late if each.sensor == due.sensor)
+        return not self._change.estimates and all(each.at_ms < due.starts_ms[0] for each in late)
+
     def add_delivered(self, estimates: Iterable[int]) -> None:
         """Numbers of estimates that the broker has acknowledged."""
         self._change.delivered += estimates
@@ -71,7 +88,7 @@ class GroupCommit:
 
     def due(self, elapsed_ms: int) -> bool:
         """Whether to commit now; estimates do not wait, everything else waits up to `commit_ms`."""
-        if self._change.estimates or self._change.released:
+        if self._change.estimates or self._change.released or self._change.settled:
             return True
         if not self._messages and not self._change:
             return False

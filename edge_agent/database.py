@@ -18,7 +18,7 @@ from edge_agent.core.errors import BadSettings, JournalCorrupt, JournalUnavailab
 
 Connection = sqlite3.Connection
 
-VERSION = 1  # of the tables; in user_version and, because one bit can flip there, in the fact `format`
+VERSION = 2  # of the tables; in user_version and, because one bit can flip there, in the fact `format`
 COLUMNS = {
     "batch": ("id", "arrived_ms", "readings"),
     "sensor": ("name", "closed_until_ms", "seq"),
@@ -26,6 +26,11 @@ COLUMNS = {
     "held": ("boot", "readings"),
     "fact": ("name", "value"),
     "fix": ("id", "arrived_ms", "at_ms", "lat", "lon", "speed_kmh"),
+    "closed": (
+        *("sensor", "start_ms", "estimate", "revision", "closed_ms"),
+        *("first_batch", "last_batch", "final", "channels"),
+    ),
+    "late": ("id", "sensor", "start_ms", "arrived_ms", "readings", "waiting"),
 }
 # A name is checked as bytes: damaged ones are not UTF-8.
 CHECKSUMS = {
@@ -36,6 +41,9 @@ CHECKSUMS = {
     "held": "crc(CAST(boot AS BLOB), readings)",
     "fact": "crc(CAST(name AS BLOB), typeof(value), CAST(value AS BLOB))",
     "fix": "crc(id, arrived_ms, at_ms, lat, lon, speed_kmh)",
+    "closed": """crc(CAST(sensor AS BLOB), start_ms, estimate, revision, closed_ms,
+        first_batch, last_batch, final, channels)""",
+    "late": "crc(CAST(sensor AS BLOB), start_ms, arrived_ms, readings) * 2 + waiting",
 }
 SCHEMA = (
     """CREATE TABLE batch (
@@ -56,7 +64,21 @@ SCHEMA = (
     """CREATE TABLE fix (
     id INTEGER PRIMARY KEY, arrived_ms INTEGER NOT NULL, at_ms INTEGER NOT NULL, lat REAL NOT NULL,
     lon REAL NOT NULL, speed_kmh REAL, checksum INTEGER NOT NULL) STRICT""",
+    # Since format 2: closed windows and their newest revision, and readings that came after they closed.
+    """CREATE TABLE closed (
+    sensor TEXT NOT NULL, start_ms INTEGER NOT NULL, estimate INTEGER NOT NULL, revision INTEGER NOT NULL,
+    closed_ms INTEGER NOT NULL, first_batch INTEGER NOT NULL, last_batch INTEGER NOT NULL,
+    final INTEGER NOT NULL, channels BLOB NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (sensor, start_ms)) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE late (
+    id INTEGER PRIMARY KEY, sensor TEXT NOT NULL, start_ms INTEGER NOT NULL, arrived_ms INTEGER NOT NULL,
+    readings BLOB NOT NULL, waiting INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT""",
+    "CREATE INDEX late_of_window ON late (sensor, start_ms)",
+    "CREATE INDEX late_waiting ON late (id) WHERE waiting = 1",
 )
+# Numbers of revisions may be lost, or temperatures of the day before: no window is revised for a day.
+REVISE_LATER = "SELECT max(closed_ms) + 86400000 FROM estimate"
+FORMAT_0 = ("batch", "sensor", "estimate", "held", "fact")
 REBUILD_FROM = "ifnull((SELECT value FROM fact WHERE name = 'rebuild_from'), 0)"
 SYNCHRONOUS = {"power-loss": "FULL", "process-crash": "NORMAL"}
 UNWRITABLE = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")
@@ -128,6 +150,9 @@ def _prepare(db: Connection, path: Path) -> None:
             raise JournalCorrupt(f"{path}: {problem}")
         if version == 0:
             _migrate(db)
+        elif version == 1:
+            _create(db)
+            revise_later(db)
         _check(db, path)
         # SQLite opens a file of another user, but does not write it.
         db.execute(INSERT["fact"], ("format", VERSION))
@@ -149,24 +174,34 @@ def _version(db: Connection, path: Path) -> int | None:
 
 
 def _create(db: Connection) -> None:
+    """Create the tables and indexes that are not there."""
+    there = {sql for (sql,) in db.execute("SELECT sql FROM sqlite_master")}
     for statement in SCHEMA:
-        db.execute(statement)
+        if statement not in there:
+            db.execute(statement)
     db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute(INSERT["fact"], ("format", VERSION))
 
 
 def _migrate(db: Connection) -> None:
     """From the tables without checksums, within the transaction of the caller."""
-    old = [table for table in COLUMNS if table != "fix"]
-    for table in old:
+    for table in FORMAT_0:
         db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
     for index in ("estimate_of_sensor", "outbox", "waiting_of_sensor"):
         db.execute(f"DROP INDEX {index}")
     _create(db)
-    for table in old:
+    for table in FORMAT_0:
         source = f"SELECT {', '.join(COLUMNS[table])}, {CHECKSUMS[table]} FROM old_{table}"  # noqa: S608
         db.execute(f"INSERT INTO {table} {source}")
         db.execute(f"DROP TABLE old_{table}")
+    revise_later(db)
+
+
+def revise_later(db: Connection) -> None:
+    """Note from which start on windows may be revised, after rows were lost or before there were any."""
+    [from_ms] = db.execute(REVISE_LATER).fetchone()
+    if from_ms is not None:
+        db.execute(INSERT["fact"], ("revise_from", from_ms))
 
 
 def _check(db: Connection, path: Path) -> None:
@@ -236,6 +271,7 @@ def build(path: Path, damaged: Path, durability: str) -> None:
                 continue
             with suppress(sqlite3.DatabaseError):
                 _copy(old, table, "DESC", db, path)
+        revise_later(db)
 
 
 def _copy(old: Connection, table: str, order: str, db: Connection, path: Path) -> None:
@@ -248,7 +284,7 @@ def _sound_rows(old: Connection, table: str, order: str) -> Iterator[tuple[Any, 
     columns, condition = list(COLUMNS[table]), sound(table)
     if len(old.execute(f"SELECT * FROM {table} LIMIT 0").description) == len(columns):  # noqa: S608
         condition = "1"  # format 0 has no checksums
-    elif table == "estimate":
+    elif table in ("estimate", "late"):
         # Doubtful ones are delivered again; consumers know them by their numbers.
         columns[-1] = "(waiting = 1 OR checksum % 2)"
         condition = f"checksum / 2 IS ({CHECKSUMS[table]}) / 2"

@@ -11,6 +11,7 @@ from edge_agent.core.model import Model
 from edge_agent.core.windows import CLOSED_REMEMBERED, MINUTE_MS, Outcome, Windows
 from edge_agent.journal import Journal, Trace
 from edge_agent.mqtt import Message
+from edge_agent.revising import Revising
 
 BURST_MS = 1_000  # stamps are kept apart within this; further back, the clock was stepped
 REMEMBERED = 2_000  # deliveries that may be repeated: more than any broker keeps in flight
@@ -33,6 +34,10 @@ class Taken(NamedTuple):
     others: list[tuple[Outcome, Reading]]
     traces: list[Trace]
     held: list[Reading]
+
+    def late(self, outcome: Outcome) -> list[Reading]:
+        """The readings with this outcome, of those that windows did not accept."""
+        return [reading for each, reading in self.others if each is outcome]
 
 
 class Heard:
@@ -82,8 +87,16 @@ class Heard:
 class Intake:
     """Decides what enters, and owns the counts; a reading without a timestamp gets its arrival time."""
 
-    def __init__(self, decoder: Decoder, windows: Windows, models: Container[str], max_sensors: int) -> None:
+    def __init__(
+        self,
+        decoder: Decoder,
+        windows: Windows,
+        models: Container[str],
+        max_sensors: int,
+        revising: Revising | None = None,
+    ) -> None:
         """Sensors in `models` are always admitted, and `max_sensors` others."""
+        self._revising = revising
         self.heard = Heard()
         self._counts: Counter[str] = Counter()
         self._decoder = decoder
@@ -135,6 +148,8 @@ class Intake:
         taken = Taken([], [], list(traces), [])
         for reading in readings:
             outcome = self._windows.add(reading, time.now_ms, time.trusted, time.elapsed_ms)
+            if outcome is Outcome.LATE and self._revising and self._revising.admits(reading, time):
+                outcome = Outcome.REVISING
             self._counts[outcome] += 1
             if outcome is Outcome.ACCEPTED:
                 taken.accepted.append(reading)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgpack  # type: ignore[import-untyped]
 
 from edge_agent import database
+from edge_agent.closed_windows import ClosedWindows, Settled, closed_row
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import LAST_MS, LIMIT, Estimate, Reading, encode_estimate, is_sensor
 from edge_agent.core.positions import MOST, Fix
@@ -22,6 +23,12 @@ from edge_agent.sequences import Sequences
 FILE = "journal.db"
 NEW = ".new"  # a journal that replaces this one at the next start
 DELIVERED = "UPDATE estimate SET waiting = 0, checksum = checksum - waiting WHERE id = ?"
+# A journal of an older format has no rows in `closed`, and no revisions.
+NEWEST = """SELECT ifnull(
+    (SELECT estimate FROM closed WHERE sensor = name AND start_ms < closed_until_ms
+     ORDER BY start_ms DESC LIMIT 1),
+    (SELECT max(id) FROM estimate WHERE estimate.sensor = name)) FROM sensor"""
+DAY_MS = 86_400_000
 TRIM_ROWS = 500  # deleted at once, so that deleting never delays the loop
 
 
@@ -32,6 +39,7 @@ class Outgoing(NamedTuple):
     sensor: str
     start_ms: int
     payload: bytes
+    revision: int = 0  # known when it is made
 
 
 class Mean(NamedTuple):
@@ -60,10 +68,14 @@ class Change:
     delivered: list[int] = field(default_factory=list)
     facts: dict[str, str | int] = field(default_factory=dict)
     fixes: list[Fix] = field(default_factory=list)
+    late: list[Reading] = field(default_factory=list)  # of closed windows, for a revision
+    too_late: list[Reading] = field(default_factory=list)  # of final windows
+    settled: list[Settled] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         kept = self.readings or self.held or self.released or self.estimates or self.closed_until
-        return bool(kept or self.delivered or self.facts or self.fixes)
+        late = self.late or self.too_late or self.settled
+        return bool(kept or late or self.delivered or self.facts or self.fixes)
 
 
 class Journal:
@@ -79,6 +91,7 @@ class Journal:
             self._db, log_was_damaged = database.connect(path, durability)
             if log_was_damaged:
                 self.damage.append(f"{path}-wal: the last commits are damaged and lost")
+            self.closed_windows = ClosedWindows(path, self._db, window_ms)
             try:
                 self._load()
                 self._inode = path.stat().st_ino
@@ -95,7 +108,9 @@ class Journal:
         self._next_batch = self._one(f"SELECT max({REBUILD_FROM}, ifnull(max(id), 0) + 1) FROM batch")  # noqa: S608
         self._next_estimate = self._one("SELECT ifnull(max(id), 0) + 1 FROM estimate")
         self._next_fix = self._one("SELECT ifnull(max(id), 0) + 1 FROM fix")
-        self.dropped = self._one("SELECT ifnull((SELECT value FROM fact WHERE name = 'dropped'), 0)")
+        self.dropped = self._fact("dropped")
+        # Windows that start before it may have had revisions that are lost.
+        self.revise_from_ms = self._fact("revise_from")
         self._catch_up()
 
     def _catch_up(self) -> None:
@@ -111,8 +126,10 @@ class Journal:
             self.damage.append(
                 f"{self.path}: older than {self._beside.path.name}, {lost} estimates are missing"
             )
+            self.revise_from_ms = max(self.revise_from_ms, self._beside.written_ms() + DAY_MS)
             with self._transaction() as db:
                 db.executemany(INSERT["sensor"], ((name, *state) for name, state in ahead.items()))
+                db.execute(INSERT["fact"], ("revise_from", self.revise_from_ms))
             self._sensors |= ahead
         if damaged or self._sensors != noted:
             self._beside.write(self._sensors)
@@ -157,6 +174,9 @@ class Journal:
                 db.execute(INSERT["batch"], (self._next_batch, now_ms, blob))
             if outgoing:
                 self._insert(outgoing, closed, now_ms)
+                self._insert_closed(outgoing, change.estimates, now_ms)
+            if change.late or change.too_late or change.settled:
+                self._insert_late(change, now_ms)
             states = ((name, *state) for name, state in sensors.items())
             db.executemany(INSERT["sensor"], states)
             if change.released:
@@ -181,6 +201,19 @@ class Journal:
         rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload, 1) for each in outgoing)
         self._db.executemany(INSERT["estimate"], rows)
         self._db.execute(INSERT["fact"], ("rebuild_from", self._first_open(without=closed)))
+
+    def _insert_closed(self, outgoing: list[Outgoing], estimates: list[Estimate], now_ms: int) -> None:
+        for each, estimate in zip(outgoing, estimates, strict=True):
+            batches = self._open.get((each.sensor, each.start_ms), 0), self._next_batch
+            if each.revision:
+                before = self.closed_windows.one(each.sensor, each.start_ms)
+                batches = (before.first_batch, before.last_batch) if before else (0, 0)
+            self._db.execute(INSERT["closed"], closed_row(each.id, estimate, batches, now_ms))
+
+    def _insert_late(self, change: Change, now_ms: int) -> None:
+        self.closed_windows.settle(change.settled)
+        self.closed_windows.insert_late(change.late, waiting=True, now_ms=now_ms)
+        self.closed_windows.insert_late(change.too_late, waiting=False, now_ms=now_ms)
 
     def waiting(self, after: int, most: int) -> list[Outgoing]:
         """The oldest estimates that are not delivered, with numbers above `after`."""
@@ -219,22 +252,15 @@ class Journal:
         estimates = self._estimates("sensor = ? ORDER BY id DESC LIMIT ?", (sensor, last))
         return [each.payload for each in estimates][::-1]
 
-    def means(self, sensor: str, channel: str, last: int) -> list[Mean]:
-        """A channel in a sensor's last estimates, in the order they were made; damaged ones are left out."""
-        columns = f"id, start_ms, CAST(payload AS TEXT) AS said, {sound('estimate')} AS sound"
-        newest = f"SELECT {columns} FROM estimate WHERE sensor = ?"  # noqa: S608
-        query = f"""
-            SELECT start_ms, json_extract(said, ?), json_extract(said, ?)
-            FROM ({newest} ORDER BY id DESC LIMIT ?) WHERE sound AND json_valid(said) ORDER BY id"""  # noqa: S608
-        paths = f"$.inputs.{channel}", f"$.minutes.{channel}"
+    def means(self, sensor: str, channel: str, since_ms: int) -> list[Mean]:
+        """A channel in the newest revisions of a sensor's windows from `since_ms` on, oldest first.
+
+        Windows beyond the last closed one, from implausible timestamps, are left out.
+        """
         with trouble(self.path):
-            rows = self._db.execute(query, (*paths, sensor, last)).fetchall()
-        # A flipped bit can turn a stored number into any JSON value.
-        return [
-            Mean(start_ms, mean, minutes)
-            for start_ms, mean, minutes in rows
-            if type(mean) is float and abs(mean) < LIMIT and type(minutes) is int
-        ]
+            windows = self.closed_windows.between(sensor, since_ms, self._sensors[sensor][0] - 1)
+        found = ((each.start_ms, each.channels.get(channel)) for each in windows)
+        return [Mean(start_ms, mean.mean, mean.minutes) for start_ms, mean in found if mean]
 
     def fixes(self) -> list[Fix]:
         """The last MOST positions, in the order they were accepted."""
@@ -244,14 +270,14 @@ class Journal:
             return [Fix(*row) for row in rows][::-1]
 
     def last_closed(self, sensor: str, last: int) -> list[int]:
-        """The starts of a sensor's last closed windows, in the order they were closed."""
-        query = "SELECT start_ms FROM estimate WHERE sensor = ? ORDER BY id DESC LIMIT ?"
+        """The newest starts of a sensor's closed windows, oldest first."""
+        query = "SELECT start_ms FROM closed WHERE sensor = ? ORDER BY start_ms DESC LIMIT ?"
         with trouble(self.path):
             return [start_ms for (start_ms,) in self._db.execute(query, (sensor, last))][::-1]
 
     def newest(self) -> list[Outgoing]:
-        """The last estimate of each sensor."""
-        return self._estimates("id IN (SELECT max(id) FROM estimate GROUP BY sensor)", ())
+        """The newest revision of the last window of each sensor."""
+        return self._estimates(f"id IN ({NEWEST})", ())
 
     def size_bytes(self) -> int:
         """The size of the journal's content on disk, without free pages."""
@@ -261,24 +287,34 @@ class Journal:
             )
             return used * self._one("PRAGMA page_size")
 
-    def forget(self, keep_after_ms: int) -> None:
-        """Delete what is too old, but no reading of an open window and no queued estimate."""
+    def forget(self, keep_after_ms: int, revised_after_ms: int = 0) -> None:
+        """Delete what is too old, but no reading of an open window and no queued estimate.
+
+        Windows that start before `revised_after_ms` are not revised any more.
+        """
         with self._transaction() as db:
             db.execute(
                 "DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, self._first_open())
             )
             db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
             db.execute("DELETE FROM fix WHERE arrived_ms < ?", (keep_after_ms,))
+            db.execute("DELETE FROM late WHERE arrived_ms < ? AND waiting = 0", (keep_after_ms,))
+            self.closed_windows.forget(revised_after_ms)
 
-    def shrink(self, max_bytes: int) -> int:
+    def shrink(self, max_bytes: int, revised_after_ms: int = 1 << 62) -> int:
         """Delete until the size fits; returns how many queued estimates were dropped.
 
-        Readings of closed windows go first, then old positions, delivered estimates, queued ones.
+        Readings of final windows go first, then old positions, then delivered estimates, then readings of
+        closed windows, which can then not be revised, and then queued estimates.
         """
+        passed = f"id < {self._first_open()}"
         for table, condition in (
-            ("batch", f"id < {self._first_open()}"),
+            ("batch", f"{passed} AND arrived_ms < {revised_after_ms}"),
+            ("late", f"waiting = 0 AND arrived_ms < {revised_after_ms}"),
             ("fix", f"id < {self._next_fix - MOST}"),
             ("estimate", "waiting = 0"),
+            ("batch", passed),
+            ("late", "1"),
         ):
             while self.size_bytes() > max_bytes and self._delete_oldest(table, condition):
                 pass
@@ -308,7 +344,7 @@ class Journal:
             closed_ms, seq = sensors.get(name) or self._sensors.get(name, (0, 0))
             sensors[name] = max(closed_ms, estimate.end_ms), seq + 1
             payload = encode_estimate(replace(estimate, seq=seq + 1))
-            outgoing.append(Outgoing(id_, name, estimate.start_ms, payload))
+            outgoing.append(Outgoing(id_, name, estimate.start_ms, payload, estimate.revision))
         for name, closed_ms in change.closed_until.items():
             _, seq = sensors.get(name) or self._sensors.get(name, (0, 0))
             sensors[name] = closed_ms, seq
@@ -324,7 +360,19 @@ class Journal:
     def _delete_oldest(self, table: str, condition: str) -> int:
         oldest = f"SELECT id FROM {table} WHERE {condition} ORDER BY id LIMIT {TRIM_ROWS}"  # noqa: S608
         with self._transaction() as db:
+            if table in ("estimate", "late"):
+                self._revise_after(f"SELECT max(start_ms) FROM {table} WHERE id IN ({oldest})")  # noqa: S608
             return db.execute(f"DELETE FROM {table} WHERE id IN ({oldest})").rowcount  # noqa: S608
+
+    def _revise_after(self, newest: str) -> None:
+        """Windows whose estimates or late readings are deleted are not revised any more."""
+        # Not beyond the last estimate: a start may come from an implausible timestamp.
+        query = f"SELECT min(ifnull(({newest}), 0) + 1, (SELECT max(closed_ms) FROM estimate))"  # noqa: S608
+        [from_ms] = self._db.execute(query).fetchone()
+        if from_ms and from_ms > self.revise_from_ms:
+            self.revise_from_ms = from_ms
+            self._db.execute(INSERT["fact"], ("revise_from", from_ms))
+            self.closed_windows.forget(from_ms)
 
     def _drop_waiting(self) -> int:
         """From the sensor that has most, so that one flood does not push out the estimates of others."""
@@ -355,6 +403,10 @@ class Journal:
         except OSError as error:
             raise JournalUnavailable(f"{self.path}: {error.strerror}") from error
         raise JournalCorrupt(f"{self.path}: expected the file that was opened, got another or none")
+
+    def _fact(self, name: str) -> int:
+        found = self._db.execute("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
+        return int(found[0]) if found else 0
 
     def _one(self, query: str) -> int:
         return int(self._db.execute(query).fetchone()[0])

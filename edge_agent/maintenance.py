@@ -9,6 +9,7 @@ from edge_agent.clock import Every, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.errors import JournalUnavailable
 from edge_agent.core.problems import Problems
+from edge_agent.core.warming import REACH_MS
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
 from edge_agent.locator import Locator
@@ -103,19 +104,26 @@ class Maintenance:
                 self._log.warning("bundle.removed", sensor=update.sensor)
                 self._publisher.remove_card(update.sensor)
 
+    @property
+    def _revised_after_ms(self) -> int:
+        """The start of the oldest window that may be revised; a revision needs the day before it."""
+        final_ms = int(self._settings.windows.final_h * 3_600_000)
+        return self._time.now_ms - 3 * final_ms - REACH_MS
+
     def _trim_journal(self) -> None:
         """Delete by age only with a trusted clock: one that is set to 2099 would delete everything."""
         if self._time.trusted:
             keep_days_ms = int(self._settings.journal.keep_days * 86_400_000)
             # On a full disk even deleting needs room; the next commit reports that.
             with suppress(JournalUnavailable):
-                self._journal.forget(self._time.now_ms - keep_days_ms)
+                self._journal.forget(self._time.now_ms - keep_days_ms, self._revised_after_ms)
 
     def _bound_journal(self) -> None:
         """Checked often, because a flood of readings can write 100 MB in ten minutes."""
         dropped = 0
         with suppress(JournalUnavailable):
-            dropped = self._journal.shrink(self._settings.journal.max_mb * 1_000_000)
+            max_bytes = self._settings.journal.max_mb * 1_000_000
+            dropped = self._journal.shrink(max_bytes, self._revised_after_ms)
         if dropped:
             self._log.error("estimates.dropped", estimates=dropped, reason="the journal is full")
 

@@ -24,7 +24,8 @@ class Publisher:
         self._after = 0  # estimates up to this number were sent
         self._refused_from: int | None = None  # the first estimate that the broker refused on this connection
         self._backlog = True  # whether the outbox may have estimates behind `_after`
-        self._newest = {each.sensor: each.id for each in journal.newest()}
+        # By sensor: the start of the last window, and the number of its newest estimate.
+        self._newest = {each.sensor: (each.start_ms, each.id) for each in journal.newest()}
         self._cards: dict[str, Model | None] = {}  # by sensor, to be published; None to be removed
         self._latest: dict[str, Outgoing] = {}  # by sensor, to be published again
         self._kept: dict[str, bytes] = {}  # other retained messages, by topic; empty ones are to be removed
@@ -83,7 +84,9 @@ class Publisher:
 
         `committed` are the estimates that entered the outbox since the last flush.
         """
-        self._newest.update((each.sensor, each.id) for each in committed)
+        for each in committed:
+            if not each.revision or each.start_ms == self._newest.get(each.sensor, (0, 0))[0]:
+                self._newest[each.sensor] = each.start_ms, each.id
         room = IN_FLIGHT - len(self._sent)
         if not self._connection.connected or len(committed) > room:
             self._backlog = self._backlog or bool(committed)
@@ -105,7 +108,7 @@ class Publisher:
                 continue
             mid = self._connection.publish(self._topics.estimate(each.sensor), each.payload)
             self._sent[mid] = each.id
-            if each.id == self._newest.get(each.sensor):
+            if each.id == self._newest.get(each.sensor, (0, 0))[1]:
                 self._publish_latest(each)
 
     def _publish_retained(self) -> None:

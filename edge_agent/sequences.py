@@ -32,6 +32,13 @@ class Sequences:
         except (OSError, ValueError) as error:
             return {}, f"{self.path}: {error}"
 
+    def written_ms(self) -> int:
+        """When the file was last written; 0 if there is none."""
+        try:
+            return int(self.path.stat().st_mtime * 1000)
+        except OSError:
+            return 0
+
     def write(self, states: Mapping[str, tuple[int, int]]) -> None:
         """Replace the file at once; without room the old one stays, and the journal has the numbers."""
         text = json.dumps(states, separators=(",", ":")).encode()

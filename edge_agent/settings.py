@@ -167,6 +167,8 @@ class Windows(Section):
     future_s: Positive = 300
     coverage: float = Field(COVERAGE, ge=0, le=1)
     max_readings: Count | None = None  # two a second
+    revise_after_s: float = Field(600, ge=0, le=86_400)
+    final_h: float = Field(24, ge=0, le=168)
 
 
 class Estimates(Section):

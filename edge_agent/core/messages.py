@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -22,6 +22,8 @@ LAST_MS = 4_102_444_800_000  # the year 2100
 UNSTAMPED = -1  # the at_ms of readings without a timestamp, for callers that stamp them later
 EPOCH_SECONDS_BELOW = 1e11  # as seconds the year 5138, as milliseconds 1973: no timestamp is both
 MAX_TOPICS_REMEMBERED = 4_096
+PRELIMINARY, FINAL = "preliminary", "final"  # the status of an estimate
+LATE_READINGS = "late_readings"  # the cause of a revision
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
@@ -73,6 +75,10 @@ class Estimate:
     position: Position | None = None
     site: str | None = None
     unit_at: Conditions | None = None
+    supersedes: int | None = None
+    cause: str | None = None
+    status: str = PRELIMINARY
+    channels: Mapping[str, tuple[float, ...]] = field(default_factory=dict, compare=False)  # not published
 
 
 class Decoder:
@@ -294,6 +300,9 @@ def estimate_record(estimate: Estimate) -> dict[str, Any]:
         "end": format_time(estimate.end_ms),
         "seq": estimate.seq,
         "revision": estimate.revision,
+        "supersedes": estimate.supersedes,
+        "cause": estimate.cause,
+        "status": estimate.status,
         "quality": estimate.quality,
         "reasons": list(estimate.reasons),
         "inputs": {name: _rounded(value) for name, value in estimate.inputs.items()},
@@ -347,6 +356,9 @@ def _estimate(record: Mapping[str, Any]) -> Estimate:
         position=decode_position(record.get("position")),
         site=record.get("site"),
         unit_at=decode_conditions(record.get("unit_at")),
+        supersedes=record.get("supersedes"),
+        cause=record.get("cause"),
+        status=str(record.get("status", PRELIMINARY)),
     )
 
 

@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 
 from edge_agent.core.coverage import Coverage, measure
-from edge_agent.core.messages import Estimate, Reading
+from edge_agent.core.messages import FINAL, PRELIMINARY, Estimate, Reading
 from edge_agent.core.model import Model
 from edge_agent.core.places import Place
 from edge_agent.core.quality import Flag, assess
@@ -55,12 +55,30 @@ class Pipeline:
         """
         return [self.estimate(window, synchronised) for window in self._windows.close(now_ms, steady_ms)]
 
-    def estimate(self, window: Window, synchronised: bool = True) -> Estimate:
+    def revise(self, sensor: str, windows: Iterable[tuple[Window, bool, Place | None]]) -> list[Estimate]:
+        """New estimates of a sensor's closed windows, oldest first.
+
+        Each window comes with `synchronised` and the place it had, if it has an estimate. Warming is derived
+        from these windows alone, and the windows that close later use their temperatures.
+        """
+        past = Past(self._windows.length_ms)
+        estimates = [self.estimate(window, known, past, place) for window, known, place in windows]
+        self._past.correct(sensor, past)
+        return estimates
+
+    def estimate(
+        self,
+        window: Window,
+        synchronised: bool = True,
+        past: Past | None = None,
+        place: Place | None = None,
+    ) -> Estimate:
         """The estimate of one window, with its quality."""
         model = self._models.get(window.sensor)
         coverage = measure(window, model, self._coverage)
-        warming, past_known = self._look_back(window, model, coverage)
-        place = self._place(window.start_ms, window.end_ms) if self._place else Place()
+        warming, past_known = self._look_back(window, model, coverage, past or self._past)
+        if place is None:
+            place = self._place(window.start_ms, window.end_ms) if self._place else Place()
         verdict = assess(window, model, synchronised, coverage, warming, past_known, place.moving)
         estimate = Estimate(
             sensor=window.sensor,
@@ -74,6 +92,8 @@ class Pipeline:
             clock="synchronised" if synchronised else "unsynchronised",
             position=place.position,
             site=place.site,
+            status=FINAL if coverage.complete and not (model and model.warming) else PRELIMINARY,
+            channels=window.channels,
         )
         if model is None:
             return estimate
@@ -82,7 +102,7 @@ class Pipeline:
         return _converted(estimate, self._publish) if self._publish else estimate
 
     def _look_back(
-        self, window: Window, model: Model | None, coverage: Coverage
+        self, window: Window, model: Model | None, coverage: Coverage, past: Past
     ) -> tuple[dict[str, float], float]:
         """The warmings that the model needs, and how much of the past temperature they use is known.
 
@@ -93,7 +113,7 @@ class Pipeline:
             return {}, 1.0
         memories_ms = model.warming if model else {}
         enough = TEMPERATURE not in coverage.poor
-        return self._past.compare(window.sensor, window.start_ms, heard.mean, memories_ms, note=enough)
+        return past.compare(window.sensor, window.start_ms, heard.mean, memories_ms, note=enough)
 
     def replay(
         self, readings: Iterable[Reading], outcomes: Counter[Outcome] | None = None

@@ -58,6 +58,16 @@ class Past:
             stored[number % self._count] = round(temperature, DIGITS)
         self._newest[sensor] = max(newest, number)
 
+    def correct(self, sensor: str, other: "Past") -> None:
+        """Take over what another one knows of a sensor, as far as it is of the last day here."""
+        if sensor not in other._newest:
+            return
+        newest, known = other._newest[sensor], other._stored(sensor)
+        for number in range(newest - self._count + 1, newest + 1):
+            temperature = known[number % self._count]
+            if number > self._newest.get(sensor, number) - self._count and not isnan(temperature):
+                self.note(sensor, number * self._window_ms, temperature)
+
     def compare(
         self, sensor: str, start_ms: int, temperature: float, memories_ms: Mapping[str, int], note: bool
     ) -> tuple[dict[str, float], float]:

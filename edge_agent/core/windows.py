@@ -1,9 +1,10 @@
 """Windows of readings, aligned to the clock; time comes in as an argument."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import fsum
+from typing import NamedTuple
 
 from edge_agent.core.messages import Reading
 
@@ -24,15 +25,15 @@ class Outcome(StrEnum):
 
     ACCEPTED = "accepted"
     DUPLICATE = "duplicate"  # same sensor, channel and at_ms as another: the first one counts
-    LATE = "late"  # its window is closed
+    LATE = "late"  # its window is closed and final
+    REVISING = "revising"  # its window is closed, and a revision will have it
     FUTURE = "future"  # ahead of a clock that can be trusted
     EXCESS = "excess"  # its channel has max_readings in this window, or there is no room in all windows
 
     __hash__ = str.__hash__  # Enum's own is slow Python, and every reading is counted
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelMean:
+class ChannelMean(NamedTuple):
     """One channel over one window: the mean of its minutes' means."""
 
     mean: float
@@ -256,8 +257,23 @@ class Windows:
             sensor.horizon_ms = max(sensor.horizon_ms, end_ms)
         self._moved.add(name)
         sensor.closed = (*sensor.closed, start_ms)[-CLOSED_REMEMBERED:]
-        means = {channel: average(values) for channel, values in sorted(channels.items())}
-        return Window(name, start_ms, end_ms, means)
+        return Window(name, start_ms, end_ms, _means(channels))
+
+
+def window_of(
+    sensor: str, start_ms: int, end_ms: int, readings: Iterable[Reading], max_readings: int
+) -> Window:
+    """A window from its readings in the order they came, as `Windows` would have closed it."""
+    channels: dict[str, dict[int, float]] = {}
+    for _, channel, at_ms, value in readings:
+        values = channels.setdefault(channel, {})
+        if len(values) < max_readings:
+            values.setdefault(at_ms, value)
+    return Window(sensor, start_ms, end_ms, _means(channels))
+
+
+def _means(channels: Mapping[str, Mapping[int, float]]) -> dict[str, ChannelMean]:
+    return {channel: average(values) for channel, values in sorted(channels.items())}
 
 
 def average(values: Mapping[int, float]) -> ChannelMean:

@@ -136,7 +136,7 @@ def _look(source: Path, target: Path) -> tuple[dict[str, Any], list[str]]:
             "batches": list(journal.rebuild()),
             "waiting": journal.waiting(0, 10_000),
             "history": {sensor: journal.history(sensor, 1_000) for sensor in SENSORS},
-            "means": {sensor: journal.means(sensor, "temperature", 96) for sensor in SENSORS},
+            "means": {sensor: journal.means(sensor, "temperature", 0) for sensor in SENSORS},
             "newest": journal.newest(),
             "closed_until": journal.closed_until(),
             "dropped": journal.dropped,

@@ -26,6 +26,7 @@ MOST_CALLS, MOST_FILES = 25, 23
 BESIDE = {
     *("commit.GroupCommit.due", "commit.GroupCommit.patience_ms", "commit.GroupCommit.add_delivered"),
     *("journal.Change.__bool__", "journal.Journal.waiting", "maintenance.Maintenance.run_due"),
+    *("revising.Revising.due", "revisions.Revisions.due"),
     *("publisher.Publisher.answer", "publisher.Publisher.settle", "publisher.Publisher.announce"),
 }
 BESIDE_FILES = {"clock", "log", "maintenance", "systemd", "health", "history", "topics"}

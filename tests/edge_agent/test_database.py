@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import msgpack  # type: ignore[import-untyped]
 import pytest
@@ -92,6 +93,8 @@ DAMAGE = {
     "estimate": "UPDATE estimate SET payload = CAST(replace(payload, '0.8', '0.9') AS BLOB)",
     "held": "UPDATE held SET boot = 'two'",
     "fact": "UPDATE fact SET value = 99 WHERE name = 'rebuild_from'",
+    "closed": "UPDATE closed SET revision = 1",
+    "late": "UPDATE late SET start_ms = 1",
 }
 
 
@@ -100,6 +103,7 @@ def test_a_row_that_is_not_as_it_was_written_is_damage(tmp_path: Path, table: st
     """SQLite is content with each of these files."""
     with journal_in(tmp_path) as journal:
         change = Change(readings=[reading(WINDOW_MS)], estimates=[estimate()], boot="one", held=[reading(1)])
+        change.late = [reading(2)]
         journal.commit(change, now_ms=0)
     opened(tmp_path).close()
     with written(tmp_path) as db:
@@ -184,3 +188,21 @@ def test_a_damaged_log_is_noticed_where_no_power_cut_explains_it(tmp_path: Path,
         lost = f"{tmp_path}/journal.db-wal: the last commits are damaged and lost"
         assert journal.damage == ([] if end == "last" else [lost])
         assert len(open_readings(journal)) == (4 if end == "last" else 0)
+
+
+def test_a_journal_of_format_1_gets_the_tables_of_revisions_and_revises_nothing_for_a_day(
+    tmp_path: Path,
+) -> None:
+    """It does not know which batches hold the readings of its closed windows."""
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(readings=[reading(WINDOW_MS)], estimates=[estimate()]), now_ms=WINDOW_MS)
+    with written(tmp_path) as db:
+        for table in ("closed", "late"):
+            db.execute(f"DROP TABLE {table}")
+        db.execute("PRAGMA user_version = 1")
+        fact = msgpack.packb((b"format", "integer", b"1"))
+        db.execute("UPDATE fact SET value = 1, checksum = ? WHERE name = 'format'", (crc32(fact),))
+    with journal_in(tmp_path) as journal:
+        assert open_readings(journal) == [reading(WINDOW_MS)]
+        assert [sequence(each.payload) for each in journal.newest()] == [("5A2D", 1)]
+        assert (journal.revise_from_ms, journal.damage) == (WINDOW_MS + 86_400_000, [])

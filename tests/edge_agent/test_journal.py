@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from edge_agent.archive import newest_health
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
+from edge_agent.core.windows import ChannelMean
 from edge_agent.journal import Change, Journal, Mean
 from edge_agent.state import open_journal
 
@@ -142,9 +143,10 @@ def test_the_newest_is_what_was_made_last_whatever_its_stamp_says(tmp_path: Path
     """One window of a stamp from 2096 must not be the newest for seventy years."""
     with journal_in(tmp_path) as journal:
         for window in (5, 4_444_444, 6):
-            journal.commit(Change(estimates=[estimate(window=window)]), now_ms=0)
+            horizon = {"5A2D": (window + 1) * WINDOW_MS}
+            journal.commit(Change(estimates=[estimate(window=window)], closed_until=horizon), now_ms=0)
         assert [sequence(payload)[1] for payload in journal.history("5A2D", 2)] == [2, 3]
-        assert journal.last_closed("5A2D", 2) == [4_444_444 * WINDOW_MS, 6 * WINDOW_MS]
+        assert journal.last_closed("5A2D", 2) == [6 * WINDOW_MS, 4_444_444 * WINDOW_MS]
         assert [sequence(each.payload)[1] for each in journal.newest()] == [3]
 
 
@@ -199,11 +201,11 @@ def test_what_is_too_much_goes_in_order_of_worth_and_drops_are_counted_for_ever(
     with journal_in(tmp_path) as journal:
         empty = journal.size_bytes()
         for n in range(2_000):
-            made = journal.commit(
-                Change(readings=[reading(n * WINDOW_MS)], estimates=[estimate(window=n)]), now_ms=n * 20_000
-            )
+            now_ms = n * WINDOW_MS
+            change = Change(readings=[reading(now_ms)], estimates=[estimate(window=n)])
+            made = journal.commit(change, now_ms)
             if n < 1_000:
-                journal.commit(Change(delivered=[each.id for each in made]), now_ms=n * 20_000)
+                journal.commit(Change(delivered=[each.id for each in made]), now_ms)
         full = journal.size_bytes()
         assert journal.shrink(full - 20_000) == 0
         assert len(journal.history("5A2D", 5_000)) == 2_000, "readings of closed windows were enough"
@@ -301,15 +303,19 @@ def test_both_durabilities_keep_what_they_were_given(tmp_path: Path) -> None:
             assert open_readings(journal) == [reading(5)]
 
 
-def test_a_channels_means_are_those_of_the_estimates_in_their_order(tmp_path: Path) -> None:
-    """Of one sensor, the last so many, with the minutes they rest on."""
+def test_a_channels_means_are_those_of_the_newest_revisions(tmp_path: Path) -> None:
+    """Of one sensor, from some start on, oldest first, whenever they were made."""
     journal = Journal(tmp_path / "journal.db", WINDOW_MS)
-    minutes = {"op1": 15, "expected": 15}
-    made = [replace(estimate("5A2D", n), inputs={"op1": 20.0 + n}, minutes=minutes) for n in range(5)]
+    made = [
+        replace(estimate("5A2D", n), channels={"op1": ChannelMean(20.0 + n, 15, 15, 0.0, 99.0)})
+        for n in range(5)
+    ]
     journal.commit(Change(estimates=[*made, estimate("D3EB", 9)]), now_ms=0)
-    expected = [Mean(each.start_ms, each.inputs["op1"], 15) for each in made[-3:]]
-    assert journal.means("5A2D", "op1", 3) == expected
-    assert journal.means("5A2D", "temperature", 3) == []
+    again = replace(made[3], revision=1, channels={"op1": ChannelMean(33.0, 14, 14, 0.0, 99.0)})
+    journal.commit(Change(estimates=[again]), now_ms=0)
+    expected = [Mean(n * WINDOW_MS, mean, minutes) for n, mean, minutes in ((2, 22.0, 15), (3, 33.0, 14))]
+    assert journal.means("5A2D", "op1", 2 * WINDOW_MS)[:2] == expected
+    assert journal.means("5A2D", "temperature", 0) == []
 
 
 def test_a_journal_that_went_back_in_time_keeps_its_numbers(tmp_path: Path) -> None:

@@ -385,7 +385,7 @@ def test_unstamped_readings_follow_a_clock_that_is_set_and_no_window_comes_twice
     [estimate] = driven.estimates(1)
     driven.stop()
     assert (estimate.start_ms, estimate.minutes["op1"]) == (START_MS, 15)
-    assert json.loads(newest_health(driven.state))["readings"]["late"] == 1
+    assert json.loads(newest_health(driven.state))["readings"]["revising"] == 1
 
 
 def test_a_clock_that_stands_in_the_future_forgets_no_history(

@@ -211,7 +211,8 @@ def test_an_estimate_describes_itself_as_the_contract_says() -> None:
     assert json.loads(encode_estimate(ESTIMATE)) == {
         "v": 1, "sensor": "5A2D", "gas": "CO", "value": 0.834, "unit": "ppm", "unit_at": None,
         "low": 0.71, "high": 0.95, "level": 0.9, "start": "2024-02-01T10:15:00Z",
-        "end": "2024-02-01T10:30:00Z", "seq": 1042, "revision": 0, "quality": 1, "reasons": [],
+        "end": "2024-02-01T10:30:00Z", "seq": 1042, "revision": 0, "supersedes": None, "cause": None,
+        "status": "preliminary", "quality": 1, "reasons": [],
         "inputs": {"op1": 231.4, "op2": 206.1, "temperature": 24.3},
         "minutes": {"op1": 15, "op2": 15, "temperature": 14, "expected": 15},
         "weights": {"op1": 0.0121, "op2": -0.0103, "bias": 0.04}, "position": None, "site": None,

@@ -40,6 +40,7 @@ def test_a_full_window_becomes_an_estimate_that_explains_itself(model: Model) ->
         reasons=(),
         minutes={"op1": 15, "op2": 15, "temperature": 15, "expected": 15},
         level=0.9,
+        status="final",
         gas="CO",
         unit="ppm",
         model=model.id,

@@ -1,0 +1,130 @@
+"""Closed windows in the journal: their newest revision, where their readings are, and what came late."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgpack  # type: ignore[import-untyped]
+
+from edge_agent.core.messages import FINAL, Estimate, Reading
+from edge_agent.core.windows import ChannelMean
+from edge_agent.database import INSERT, Connection, sound, trouble
+
+SETTLE = """UPDATE late SET waiting = 0, checksum = checksum - waiting
+    WHERE sensor = ? AND start_ms = ? AND id <= ?"""
+# The newest window of each sensor stays: its estimate is published again on every connection.
+FORGET = """DELETE FROM closed WHERE start_ms < ?
+    AND start_ms < (SELECT max(start_ms) FROM closed AS other WHERE other.sensor = closed.sensor)"""
+
+Settled = tuple[str, int, int]  # sensor, start, the last row of late readings that a revision has
+
+
+class ClosedWindow(NamedTuple):
+    """One row: a window and the newest estimate of it."""
+
+    start_ms: int
+    revision: int
+    closed_ms: int  # when that estimate was made
+    first_batch: int  # the batches that hold its readings in time; 0 if it had none
+    last_batch: int
+    final: bool
+    channels: dict[str, ChannelMean]
+    payload: bytes | None  # None if the estimate was deleted
+
+
+class LateReadings(NamedTuple):
+    """The late readings of one window, in the order they came, and the last row that holds some."""
+
+    readings: list[Reading]
+    last_row: int
+
+
+def closed_row(id_: int, estimate: Estimate, batches: tuple[int, int], now_ms: int) -> tuple[Any, ...]:
+    """The row of a window that was closed or revised; `batches` are those of its readings in time."""
+    final = int(estimate.status == FINAL)
+    channels = msgpack.packb({channel: tuple(mean) for channel, mean in estimate.channels.items()})
+    return estimate.sensor, estimate.start_ms, id_, estimate.revision, now_ms, *batches, final, channels
+
+
+class ClosedWindows:
+    """Reads and writes two tables of the journal; the journal gives the transaction."""
+
+    def __init__(self, path: Path, db: Connection, window_ms: int) -> None:
+        self._path, self._db, self._window_ms = path, db, window_ms
+
+    def insert_late(self, readings: Iterable[Reading], waiting: bool, now_ms: int) -> None:
+        """Readings of closed windows, one row for each window; `waiting` for a revision or too late."""
+        windows: dict[tuple[str, int], list[Reading]] = {}
+        for each in readings:
+            windows.setdefault((each.sensor, each.at_ms - each.at_ms % self._window_ms), []).append(each)
+        for (sensor, start_ms), late in windows.items():
+            row = None, sensor, start_ms, now_ms, msgpack.packb((late, ())), int(waiting)
+            self._db.execute(INSERT["late"], row)
+
+    def settle(self, settled: Iterable[Settled]) -> None:
+        """A revision has these late readings, or they change nothing."""
+        self._db.executemany(SETTLE, settled)
+
+    def one(self, sensor: str, start_ms: int) -> ClosedWindow | None:
+        """The row of one window."""
+        return next(iter(self.between(sensor, start_ms, start_ms)), None)
+
+    def between(self, sensor: str, first_ms: int, last_ms: int) -> list[ClosedWindow]:
+        """The windows of a sensor that start in [first, last], oldest first; damaged ones are left out."""
+        query = f"""SELECT start_ms, revision, closed_ms, first_batch, last_batch, final, channels,
+            (SELECT payload FROM estimate WHERE id = estimate AND {sound("estimate")}) FROM closed
+            WHERE sensor = ? AND start_ms BETWEEN ? AND ? AND {sound("closed")} ORDER BY start_ms"""  # noqa: S608
+        with trouble(self._path):
+            rows = self._db.execute(query, (sensor, first_ms, last_ms)).fetchall()
+        return [ClosedWindow._make((*row[:5], bool(row[5]), _means(row[6]), row[7])) for row in rows]
+
+    def late(self, sensor: str, start_ms: int) -> LateReadings | None:
+        """All late readings of a window; None if a row is damaged."""
+        query = (
+            f"SELECT id, readings, {sound('late')} FROM late WHERE sensor = ? AND start_ms = ? ORDER BY id"  # noqa: S608
+        )
+        rows = self._db.execute(query, (sensor, start_ms)).fetchall()
+        if not all(is_sound for _, _, is_sound in rows):
+            return None
+        readings = [Reading(*each) for _, blob, _ in rows for each in msgpack.unpackb(blob)[0]]
+        return LateReadings(readings, rows[-1][0] if rows else 0)
+
+    def in_time(self, sensor: str, window: ClosedWindow) -> list[Reading] | None:
+        """The readings of a window that came in time; None if a batch is deleted or damaged."""
+        if not window.first_batch:
+            return []
+        query = f"SELECT readings, {sound('batch')} FROM batch WHERE id BETWEEN ? AND ?"  # noqa: S608
+        with trouble(self._path):
+            [oldest] = self._db.execute("SELECT min(id) FROM batch").fetchone()
+            rows = self._db.execute(query, (window.first_batch, window.last_batch)).fetchall()
+        if oldest is None or window.first_batch < oldest or not all(is_sound for _, is_sound in rows):
+            return None
+        end_ms = window.start_ms + self._window_ms
+        return [
+            Reading(*each)
+            for blob, _ in rows
+            for each in msgpack.unpackb(blob)[0]
+            if each[0] == sensor and window.start_ms <= each[2] < end_ms
+        ]
+
+    def waiting(self) -> Iterator[Reading]:
+        """Late readings that no revision has yet."""
+        query = f"SELECT readings FROM late WHERE waiting = 1 AND {sound('late')}"  # noqa: S608
+        for (blob,) in self._db.execute(query):
+            yield from (Reading(*each) for each in msgpack.unpackb(blob)[0])
+
+    def revised(self) -> Iterator[tuple[str, int, int, int]]:
+        """Sensor, start, revision and when it was made, of every window that was revised."""
+        query = "SELECT sensor, start_ms, revision, closed_ms FROM closed WHERE revision > 0"
+        return iter(self._db.execute(query).fetchall())
+
+    def forget(self, revised_after_ms: int) -> None:
+        """Delete windows that are not revised any more."""
+        self._db.execute(FORGET, (revised_after_ms,))
+
+
+def _means(blob: bytes) -> dict[str, ChannelMean]:
+    with suppress(ValueError, TypeError, AttributeError, msgpack.UnpackException):
+        return {name: ChannelMean(*mean) for name, mean in msgpack.unpackb(blob).items()}
+    return {}
