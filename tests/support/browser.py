@@ -163,9 +163,19 @@ class Page:
                 self._touch("touchMove", (x + step * (to_x - x), y))
         self._touch("touchEnd")
 
+    def pinch(self, x: float, y: float, *, apart: tuple[float, float]) -> None:
+        """Two fingers around a point, moved from one distance apart to another."""
+        self.call("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        before, after = apart
+        for step in range(5):
+            half = (before + (after - before) * step / 4) / 2
+            self._touch("touchMove" if step else "touchStart", (x - half, y), (x + half, y))
+        self._touch("touchEnd")
+
     def _touch(self, kind: str, *points: tuple[float, float]) -> None:
         self.call(
-            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}
+            "Input.dispatchTouchEvent",
+            {"type": kind, "touchPoints": [{"x": x, "y": y, "id": id_} for id_, (x, y) in enumerate(points)]},
         )
 
     def download(self, button: str, folder: Path) -> Path:
@@ -275,5 +285,5 @@ def _complaint(method: str, params: Json) -> str | None:
 
 
 def _key_code(key: str) -> Json:
-    codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39}
-    return {"windowsVirtualKeyCode": codes[key], **({"text": "\r"} if key == "Enter" else {})}
+    codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "Home": 36}
+    return {"windowsVirtualKeyCode": codes.get(key, ord(key[0])), **({"text": "\r"} if key == "Enter" else {})}

@@ -1,16 +1,19 @@
-/** The last day of one sensor, or its last week: estimates with their interval, gaps, and flags. */
+/** The past of one sensor: estimates with their interval, gaps, and flags; a part of it when zoomed. */
 
 import uPlot from "uplot";
 import { DAY_MS } from "../fleet";
 import type { Estimate } from "../wire";
 import { brief, clockTime, dayOrTime } from "../words";
 import { columns, runs, type Gap } from "./columns";
+import { listen, type Hands } from "./gestures";
 import { axis, ink, plot } from "./ink";
 import { drawLines, withLowest, type Line } from "./lines";
+import { Zoom, type Range } from "./zoom";
 
 const HEIGHT = 260;
 const TICK = 6;
-
+/** What one press of a zoom button or key does. */
+const STEP = 2;
 
 /** The window or gap under the cursor, and its index. */
 export interface Reading {
@@ -19,7 +22,8 @@ export interface Reading {
   slot: Estimate | Gap;
 }
 
-export class DayChart {
+export class DayChart implements Hands {
+  private readonly zoom = new Zoom();
   private chart: uPlot | null = null;
   private windows: Estimate[] = [];
   private slots: (Estimate | Gap)[] = [];
@@ -34,10 +38,12 @@ export class DayChart {
   constructor(
     private readonly place: HTMLElement,
     private readonly onRead: (reading: Reading | null) => void,
+    private readonly onZoom: (shown: Range, zoomed: boolean) => void,
   ) {
-    place.addEventListener("keydown", (event) => this.step(event));
-    place.addEventListener("pointerdown", (event) => this.point(event));
-    place.addEventListener("pointermove", (event) => this.point(event));
+    place.addEventListener("keydown", (event) => this.press(event));
+    place.addEventListener("pointermove", (event) => this.hover(event));
+    place.addEventListener("dblclick", () => this.showAll());
+    listen(place, () => this.chart?.over.getBoundingClientRect().left ?? 0, this);
     place.addEventListener("blur", () => {
       this.chosenMs = null;
       this.chart?.setCursor({ left: -10, top: -10 });
@@ -45,6 +51,7 @@ export class DayChart {
   }
 
   update(windows: Estimate[], lines: Line[], spanMs = DAY_MS): void {
+    if (spanMs !== this.spanMs) this.zoom.reset();
     this.spanMs = spanMs;
     this.lines = lines;
     const { data, slots } = columns(windows);
@@ -55,6 +62,26 @@ export class DayChart {
     this.chart.setData(data);
     // uPlot sets its scales in a microtask, too.
     queueMicrotask(() => this.read(this.chosen()));
+    this.onZoom(this.shown(), this.zoom.active);
+  }
+
+  zoomIn(): void {
+    this.scale(1 / STEP);
+  }
+
+  zoomOut(): void {
+    this.scale(STEP);
+  }
+
+  /** Move by half of what is visible, to later times or (-1) to earlier ones. */
+  pan(direction: 1 | -1): void {
+    this.zoom.pan(this.whole(), direction / 2);
+    this.rescale();
+  }
+
+  showAll(): void {
+    this.zoom.reset();
+    this.rescale();
   }
 
   /** Windows drawn with a value. */
@@ -72,12 +99,12 @@ export class DayChart {
         bind: { mousedown: this.unlessTouched, mousemove: this.unlessTouched, mouseup: this.unlessTouched, mouseleave: this.unlessTouched },
         points: { size: 9, fill: () => ink("--accent"), stroke: () => ink("--paper") },
       },
-      scales: { x: { time: true, range: () => this.dayRange() }, y: { range: (_, min, max) => this.yRange(min, max) } },
+      scales: { x: { time: true, range: () => this.xRange() }, y: { range: (_, min, max) => this.yRange(min, max) } },
       axes: [
         axis({
           size: 30,
           space: 64,
-          values: (_, ticks) => ticks.map((s) => (this.spanMs > DAY_MS ? dayOrTime(s * 1000) : clockTime(s * 1000))),
+          values: (_, ticks) => ticks.map((s) => (this.shownMs() > DAY_MS ? dayOrTime(s * 1000) : clockTime(s * 1000))),
           grid: { show: false },
         }),
         axis({ size: 44, space: 36, values: (_, ticks) => ticks.map((v) => brief(v)) }),
@@ -109,26 +136,82 @@ export class DayChart {
   private readonly unlessTouched: uPlot.Cursor.MouseListenerFactory = (_, __, handler) => (event) =>
     this.touched ? null : handler(event);
 
-  /** A finger chooses a window, which stays chosen; a mouse only points. */
-  private point(event: PointerEvent): void {
+  /** A mouse only points; what a key or a finger has chosen is then no longer chosen. */
+  private hover(event: PointerEvent): void {
     this.touched = event.pointerType !== "mouse";
     if (!this.touched) this.chosenMs = null;
-    else if (this.chart) {
-      const left = event.clientX - this.chart.over.getBoundingClientRect().left;
-      this.read(this.slots.length > 0 ? this.chart.posToIdx(left) : null);
-    }
   }
 
-  private dayRange(): [number, number] {
+  /** A finger chooses a window, which stays chosen. */
+  tap(x: number, touch: boolean): void {
+    this.touched = touch;
+    if (touch && this.chart && this.slots.length > 0) this.read(this.chart.posToIdx(x));
+  }
+
+  marking(part: [number, number] | null): void {
+    const [from, to] = part ?? [0, 0];
+    const box = { left: Math.min(from, to), width: Math.abs(to - from), top: 0, height: part ? HEIGHT : 0 };
+    this.chart?.setSelect(box, false);
+  }
+
+  select(from: number, to: number): void {
+    this.zoom.select(this.whole(), this.timeAt(Math.min(from, to)), this.timeAt(Math.max(from, to)));
+    this.rescale();
+  }
+
+  pinch(factor: number, before: number, now: number): void {
+    const [from, to] = this.shown();
+    const around = this.timeAt(now);
+    this.zoom.scale(this.whole(), factor, around);
+    this.zoom.pan(this.whole(), (this.timeAt(before) - around) / (to - from));
+    this.rescale();
+  }
+
+  private scale(factor: number): void {
+    const [from, to] = this.shown();
+    const chosen = this.slots[this.chosen() ?? -1];
+    this.zoom.scale(this.whole(), factor, chosen ? (chosen.startMs + chosen.endMs) / 2 : (from + to) / 2);
+    this.rescale();
+  }
+
+  private rescale(): void {
+    if (!this.chart) return;
+    this.chart.setData(this.chart.data);
+    queueMicrotask(() => this.read(this.chosen()));
+    this.onZoom(this.shown(), this.zoom.active);
+  }
+
+  private timeAt(x: number): number {
+    return this.chart ? this.chart.posToVal(x, "x") * 1000 : 0;
+  }
+
+  private whole(): Range {
     const endMs = this.windows.at(-1)?.endMs ?? Date.now();
-    return [(endMs - this.spanMs) / 1000, endMs / 1000];
+    return [endMs - this.spanMs, endMs];
+  }
+
+  private shown(): Range {
+    return this.zoom.visible(this.whole());
+  }
+
+  private shownMs(): number {
+    const [from, to] = this.shown();
+    return to - from;
+  }
+
+  private xRange(): [number, number] {
+    const [from, to] = this.shown();
+    return [from / 1000, to / 1000];
   }
 
   /** A window published without a value is a pale column with a tick; a missing window has neither. */
   private shadeEmpty(u: uPlot): void {
-    const { left: edge, top, height } = u.bbox;
+    const { left: edge, top, width: room, height } = u.bbox;
     const tick = TICK * devicePixelRatio;
     u.ctx.save();
+    u.ctx.beginPath();
+    u.ctx.rect(edge, top, room, height);
+    u.ctx.clip();
     for (const window of this.windows) {
       if (window.value !== null) continue;
       const left = Math.max(edge, u.valToPos(window.startMs / 1000, "x", true));
@@ -145,8 +228,8 @@ export class DayChart {
     const { ctx, bbox } = u;
     ctx.save();
     ctx.beginPath();
-    // Not clipped on the right, where the newest dot may reach over the edge.
-    ctx.rect(bbox.left, 0, ctx.canvas.width, ctx.canvas.height);
+    // The newest dot may reach over the right edge.
+    ctx.rect(bbox.left, 0, this.zoom.active ? bbox.width : ctx.canvas.width, ctx.canvas.height);
     ctx.clip();
     ctx.fillStyle = ink("--band");
     for (const run of this.runs) ctx.fill(bandPath(u, run));
@@ -158,6 +241,20 @@ export class DayChart {
       else ctx.fill(dotPath(u, run[0]!));
     }
     ctx.restore();
+  }
+
+  private press(event: KeyboardEvent): void {
+    const acts: Record<string, () => void> = {
+      "+": () => this.zoomIn(),
+      "-": () => this.zoomOut(),
+      "0": () => this.showAll(),
+      PageUp: () => this.pan(-1),
+      PageDown: () => this.pan(1),
+    };
+    const act = event.ctrlKey || event.metaKey ? undefined : acts[event.key];
+    if (!act) return this.step(event);
+    event.preventDefault();
+    act();
   }
 
   private step(event: KeyboardEvent): void {
@@ -184,7 +281,17 @@ export class DayChart {
   private read(index: number | null): void {
     if (index === null || !this.chart) return;
     this.chosenMs = this.slots[index]!.startMs;
+    this.reveal(this.chart.data[0][index]! * 1000);
     this.chart.setCursor({ left: this.chart.valToPos(this.chart.data[0][index]!, "x"), top: 0 });
+  }
+
+  /** Bring a time into view that a zoom has hidden. */
+  private reveal(atMs: number): void {
+    const [from, to] = this.shown();
+    if (atMs >= from && atMs <= to) return;
+    this.zoom.pan(this.whole(), (atMs - (from + to) / 2) / (to - from));
+    this.chart!.setData(this.chart!.data);
+    this.onZoom(this.shown(), this.zoom.active);
   }
 
   private tell(index: number | null): void {

@@ -33,9 +33,20 @@ export function daySection(sensor: Sensor, askWeek: (sensor: Sensor) => void): S
     spanMs = chosenMs;
     if (latest) update(latest);
   });
-  const chart = new DayChart(place, (reading) => {
+  const whole = h("button", { type: "button", onclick: () => chart.showAll() }, "All");
+  const later = h("button", { type: "button", onclick: () => chart.pan(1), "aria-label": "Later" }, "→");
+  const earlier = h("button", { type: "button", onclick: () => chart.pan(-1), "aria-label": "Earlier" }, "←");
+  const zoomIn = h("button", { type: "button", onclick: () => chart.zoomIn(), "aria-label": "Zoom in" }, "+");
+  const zoomOut = h("button", { type: "button", onclick: () => chart.zoomOut(), "aria-label": "Zoom out" }, "−");
+  const part = h("span", { class: "part", "aria-live": "polite" });
+  const onRead = (reading: Reading | null) => {
     say(readout, reading ? slotInWords(reading.slot, spanMs) : HINT);
     describe(place, reading, drawn.length, spanMs);
+  };
+  const chart = new DayChart(place, onRead, ([fromMs, toMs], zoomed) => {
+    for (const button of [whole, later, earlier, zoomOut]) button.disabled = !zoomed;
+    say(part, zoomed ? `${dayAndTime(fromMs)} to ${dayAndTime(toMs)}` : "");
+    place.dataset.shown = `${fromMs} ${toMs}`;
   });
   say(readout, HINT);
   describe(place, null, sensor.windows.length, spanMs);
@@ -64,7 +75,8 @@ export function daySection(sensor: Sensor, askWeek: (sensor: Sensor) => void): S
       summary,
       place,
       readout,
-      h("p", { class: "downloads" }, ...spans, picture, rows),
+      h("p", { class: "downloads" }, ...spans, zoomIn, zoomOut, earlier, later, whole, part),
+      h("p", { class: "downloads" }, picture, rows),
       table.root,
     ),
     update,
@@ -84,7 +96,11 @@ function linesOf(air: Air | null): Line[] {
   }));
 }
 
-const HINT = "Touch the chart, or focus it and press ← or →, to read a window.";
+const HINT = "Touch the chart, or press ← or → on it, to read a window. Drag over a part, or press +, to zoom.";
+
+function dayAndTime(ms: number): string {
+  return `${dayAndMonth(ms)}, ${clockTime(ms)}`;
+}
 
 /** "CO, ppm", from the newest window that has a gas or a unit; one without a model has neither. */
 function measuredInWords({ windows }: Sensor): string {
