@@ -8,6 +8,7 @@ import { columns, runs, type Gap } from "./columns";
 import { listen, type Hands } from "./gestures";
 import { axis, ink, plot } from "./ink";
 import { drawLines, withLowest, type Line } from "./lines";
+import { drawOthers, extentOf, type Other } from "./others";
 import { Zoom, type Range } from "./zoom";
 
 const HEIGHT = 260;
@@ -29,6 +30,7 @@ export class DayChart implements Hands {
   private slots: (Estimate | Gap)[] = [];
   private runs: Estimate[][] = [];
   private lines: Line[] = [];
+  private others: Other[] = [];
   private spanMs = DAY_MS;
   /** After a touch the browser sends mouse events, too; they must not move or clear the cursor. */
   private touched = false;
@@ -50,10 +52,11 @@ export class DayChart implements Hands {
     });
   }
 
-  update(windows: Estimate[], lines: Line[], spanMs = DAY_MS): void {
+  update(windows: Estimate[], lines: Line[], spanMs = DAY_MS, others: Other[] = []): void {
     if (spanMs !== this.spanMs) this.zoom.reset();
     this.spanMs = spanMs;
     this.lines = lines;
+    this.others = others;
     const { data, slots } = columns(windows);
     this.windows = windows;
     this.slots = slots;
@@ -120,7 +123,7 @@ export class DayChart implements Hands {
       ],
       hooks: {
         drawClear: [(u) => this.shadeEmpty(u)],
-        drawAxes: [(u) => drawLines(u, this.lines), (u) => this.drawRuns(u)],
+        drawAxes: [(u) => drawLines(u, this.lines), (u) => this.drawRuns(u), (u) => drawOthers(u, this.others, this.zoom.active)],
         setCursor: [(u) => this.tell(this.chosen() ?? u.cursor.idx ?? null)],
       },
     };
@@ -128,8 +131,9 @@ export class DayChart implements Hands {
 
   /** The scale includes zero, every interval and the lowest limit if that is near, with a margin. */
   private yRange(min: number | null, max: number | null): [number, number] {
-    const low = Math.min(0, min ?? 0);
-    const high = withLowest(this.lines, Math.max(max ?? 1, low + 0.1));
+    const [least, most] = extentOf(this.others, this.shown()) ?? [0, 0];
+    const low = Math.min(0, min ?? 0, least);
+    const high = withLowest(this.lines, Math.max(max ?? 1, most, low + 0.1));
     return [low < 0 ? low - (high - low) * 0.05 : 0, high + (high - low) * 0.08];
   }
 

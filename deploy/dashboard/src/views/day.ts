@@ -5,16 +5,17 @@ import { DayChart, type Reading } from "../charts/day";
 import type { Line } from "../charts/lines";
 import { h, say } from "../dom";
 import { periodInWords } from "../limits";
-import { DAY_MS, WEEK_MS, type Sensor } from "../fleet";
+import { DAY_MS, WEEK_MS, type Fleet, type Sensor } from "../fleet";
 import type { Estimate } from "../wire";
 import { clockTime, concentration, dayAndMonth, plural, zoneInWords } from "../words";
 import { intervalInWords } from "./card";
+import { comparison } from "./compare";
 import { saveCsv, savePicture } from "./download";
 import { qualityInWords, windowsTable } from "./rows";
 import { spanButtons, spanInWords } from "./span";
 import type { Moment, Section } from "./view";
 
-export function daySection(sensor: Sensor, askWeek: (sensor: Sensor) => void): Section {
+export function daySection(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Sensor) => void): Section {
   let spanMs = DAY_MS;
   const shown = () => (spanMs === DAY_MS ? sensor.windows : weekOf(sensor));
   const place = h("div", { class: "chart day", tabindex: "0", role: "slider", "aria-valuemin": "1" });
@@ -39,9 +40,11 @@ export function daySection(sensor: Sensor, askWeek: (sensor: Sensor) => void): S
   const zoomIn = h("button", { type: "button", onclick: () => chart.zoomIn(), "aria-label": "Zoom in" }, "+");
   const zoomOut = h("button", { type: "button", onclick: () => chart.zoomOut(), "aria-label": "Zoom out" }, "−");
   const part = h("span", { class: "part", "aria-live": "polite" });
+  const compared = comparison(fleet, sensor, () => latest && update(latest));
+  const words = ({ slot }: Reading) => [slotInWords(slot, spanMs), ...compared.chosen().flatMap((other) => otherInWords(other, slot))].join(" ");
   const onRead = (reading: Reading | null) => {
-    say(readout, reading ? slotInWords(reading.slot, spanMs) : HINT);
-    describe(place, reading, drawn.length, spanMs);
+    say(readout, reading ? words(reading) : HINT);
+    describe(place, reading, drawn.length, reading ? words(reading) : "");
   };
   const chart = new DayChart(place, onRead, ([fromMs, toMs], zoomed) => {
     for (const button of [whole, later, earlier, zoomOut]) button.disabled = !zoomed;
@@ -49,16 +52,18 @@ export function daySection(sensor: Sensor, askWeek: (sensor: Sensor) => void): S
     place.dataset.shown = `${fromMs} ${toMs}`;
   });
   say(readout, HINT);
-  describe(place, null, sensor.windows.length, spanMs);
+  describe(place, null, sensor.windows.length, "");
   const title = h("span");
   const update = (moment: Moment) => {
     latest = moment;
-    if (spanMs !== DAY_MS) askWeek(sensor);
+    compared.update();
+    const others = compared.chosen();
+    if (spanMs !== DAY_MS) for (const each of [sensor, ...others]) askWeek(each);
     const lines = linesOf(moment.verdict.air.get(sensor) ?? null);
-    const key = JSON.stringify([spanMs, sensor.kept.length, lines]);
+    const key = JSON.stringify([spanMs, sensor.kept.length, lines, others.map(({ id, kept, newest }) => [id, kept.length, newest?.seq])]);
     if (newest === sensor.windows && key === drawnKey) return;
     [newest, drawnKey, drawn] = [sensor.windows, key, shown()];
-    chart.update(drawn, lines, spanMs);
+    chart.update(drawn, lines, spanMs, others.map((other) => ({ name: other.id, windows: other.kept })));
     const words = dayInWords(drawn);
     say(title, `${spanInWords(spanMs, true)} `);
     say(measured, measuredInWords(sensor));
@@ -76,7 +81,7 @@ export function daySection(sensor: Sensor, askWeek: (sensor: Sensor) => void): S
       place,
       readout,
       h("p", { class: "downloads" }, ...spans, zoomIn, zoomOut, earlier, later, whole, part),
-      h("p", { class: "downloads" }, picture, rows),
+      h("p", { class: "downloads" }, compared.root, picture, rows),
       table.root,
     ),
     update,
@@ -109,10 +114,10 @@ function measuredInWords({ windows }: Sensor): string {
 }
 
 /** For a screen reader the chart is a slider over the windows, which reads each value. */
-function describe(place: HTMLElement, reading: Reading | null, windows: number, spanMs: number): void {
+function describe(place: HTMLElement, reading: Reading | null, windows: number, words: string): void {
   place.setAttribute("aria-valuemax", String(Math.max(1, reading?.of ?? windows)));
   place.setAttribute("aria-valuenow", String(reading ? reading.index + 1 : Math.max(1, windows)));
-  place.setAttribute("aria-valuetext", reading ? slotInWords(reading.slot, spanMs) : "use the arrow keys to read the windows");
+  place.setAttribute("aria-valuetext", words || "use the arrow keys to read the windows");
 }
 
 function slotInWords(window: Reading["slot"], spanMs: number): string {
@@ -122,6 +127,12 @@ function slotInWords(window: Reading["slot"], spanMs: number): string {
   const value =
     window.value === null ? "no value" : `${concentration(window.value)} ${window.unit}, ${intervalInWords(window)}`;
   return `${time}: ${value}. ${qualityInWords(window)}.`;
+}
+
+/** What another sensor measured in the same window; nothing if it has none. */
+function otherInWords({ id, kept }: Sensor, { startMs }: Reading["slot"]): string[] {
+  const same = kept.find((window) => window.startMs === startMs);
+  return same ? [`${id}: ${same.value === null ? "no value" : `${concentration(same.value)} ${same.unit}`}.`] : [];
 }
 
 /** The day in one sentence, for readers who do not see the chart. */

@@ -45,7 +45,7 @@ export function sensorView(fleet: Fleet, id: string, askWeek: (sensor: Sensor) =
 function sectionsFor(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Sensor) => void): Section[] {
   return [
     figure(fleet, sensor),
-    daySection(sensor, askWeek),
+    daySection(fleet, sensor, askWeek),
     limitsSection(sensor),
     inputsSection(sensor),
     weightsSection(sensor),
