@@ -131,7 +131,7 @@ def newest_start(van: Van, sensor: str) -> float:
 
 def show(page: Page, sensor: str) -> None:
     """Look at one sensor, once its day has arrived."""
-    page.evaluate(f"location.hash = '#/sensor/' + encodeURIComponent({json.dumps(sensor)})")
+    page.evaluate(f"location.hash = '#/sensor/van-1/' + encodeURIComponent({json.dumps(sensor)})")
     page.wait_for_text(sensor, "h1")
     page.wait("document.querySelector('.day')?.dataset.points > 0")
 
@@ -181,7 +181,7 @@ def test_a_day_that_was_refused_is_asked_for_again(
     page = chromium.open("about:blank", width=390, height=844)
     hurry = "const now = Date.now, begun = now(); Date.now = () => begun + 20 * (now() - begun);"
     page.call("Page.addScriptToEvaluateOnNewDocument", {"source": hurry})
-    page.call("Page.navigate", {"url": f"{site}?broker={broker.websocket}#/sensor/5A2D"})
+    page.call("Page.navigate", {"url": f"{site}?broker={broker.websocket}#/sensor/van-1/5A2D"})
     page.wait("document.querySelector('.day')?.dataset.points === '96'")
 
 
@@ -410,14 +410,14 @@ def test_the_day_is_downloaded_as_csv_and_as_a_picture(page: Page, van: Van, tmp
     """All windows with the numbers as they were published, and a PNG of the chart."""
     show(page, "5A2D")
     page.wait("document.querySelector('.day').dataset.points === '96'")
-    saved = page.download(".downloads button:last-child", tmp_path)
+    saved = page.download(".save-csv", tmp_path)
     with saved.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     fields = ("sensor", "start", "end", "value", "low", "high", "quality", "seq", "model")
     assert [[row[name] for name in fields] for row in rows] == [
         [str(window[name]) for name in fields] for window in van.past["5A2D"]
     ]
-    picture = page.download(".downloads button:nth-last-child(2)", tmp_path)
+    picture = page.download(".save-png", tmp_path)
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert picture.stat().st_size > 5_000
     assert page.complaints() == []
@@ -435,7 +435,7 @@ def test_a_week_is_fetched_when_it_is_asked_for(page: Page, van: Van, tmp_path: 
     page.evaluate("document.querySelector('.day').focus()")
     page.press("ArrowLeft")
     page.wait(f"{SPOKEN}.startsWith('{time.strftime('%-d %b', time.gmtime(newest))}, ')")
-    saved = page.download(".downloads button:last-child", tmp_path)
+    saved = page.download(".save-csv", tmp_path)
     assert len(saved.read_text().splitlines()) == 1 + 7 * 96
     page.evaluate("document.querySelector('.downloads [aria-pressed=false]').click()")
     page.wait("document.querySelector('.day').dataset.points === '96'")
@@ -529,7 +529,7 @@ def test_a_lost_broker_is_said_and_found_again(page: Page, broker: WebBroker, va
     page.wait_for_text("Last known: online", '[data-agent="van-1"] .state')
     assert page.evaluate("document.querySelectorAll('main .mark').length") == 0
     assert page.evaluate("getComputedStyle(document.querySelector('.value')).opacity") == "1"
-    page.evaluate("location.hash = '#/sensor/5A2D'")
+    page.evaluate("location.hash = '#/sensor/van-1/5A2D'")
     page.wait_for_text("Last known: data OK", ".now")
     page.evaluate("(() => { const now = Date.now; Date.now = () => now() + 864e5; })()")
     page.wait_for_text(f"since {time.strftime('%-d %b %Y', time.gmtime())}, ", "[role=status]")  # another day
@@ -715,7 +715,7 @@ def test_names_are_told_apart_by_ear_and_links_met_by_a_thumb(page: Page) -> Non
 
 def test_a_sensor_that_was_never_heard_has_a_heading(page: Page) -> None:
     """The page of a sensor is about that sensor from the start, for the ear as well."""
-    page.evaluate("location.hash = '#/sensor/NONE'")
+    page.evaluate("location.hash = '#/sensor/van-1/NONE'")
     page.wait("document.activeElement.matches('h1')")
     assert page.evaluate("[...document.querySelectorAll('h1')].map((h1) => h1.innerText)") == ["NONE"]
     page.wait_for_text("No data from this sensor yet.", "main")
@@ -824,7 +824,7 @@ def test_the_real_agent_and_the_page_keep_the_same_contract(
     chromium: Chromium, site: str, broker: WebBroker, agent: AgentProcess
 ) -> None:
     """Readings in, the real agent between, words on the page: value, day, weights, model and health."""
-    page = chromium.open(f"{site}?broker={broker.websocket}#/sensor/5A2D")
+    page = chromium.open(f"{site}?broker={broker.websocket}#/sensor/van-1/5A2D")
     with client(broker) as publisher:
         for topic, payload in two_windows("5A2D"):
             publisher.publish(topic, payload, qos=1).wait_for_publish(10)
@@ -838,7 +838,7 @@ def test_the_real_agent_and_the_page_keep_the_same_contract(
     agent.kill()
     page.wait_for_text("van-1 is offline since ", "h1")
     assert page.complaints() == []
-    again = chromium.open(f"{site}?broker={broker.websocket}#/sensor/5A2D")
+    again = chromium.open(f"{site}?broker={broker.websocket}#/sensor/van-1/5A2D")
     agent.start()
     again.wait("document.querySelector('.day')?.dataset.points === '2'", timeout_s=30)
 

@@ -59,7 +59,7 @@ function groups(fleet: Fleet): Sensor[][] {
   for (const sensor of fleet.sensors.values()) {
     const { newest } = sensor;
     if (newest?.low == null || newest.high === null || agentOf(fleet, sensor)?.status === "offline") continue;
-    const key = [newest.agent, newest.gas, newest.unit, newest.startMs].join("/");
+    const key = [sensor.agent, newest.gas, newest.unit, newest.startMs].join("/");
     const group = found.get(key);
     if (group) group.push(sensor);
     else found.set(key, [sensor]);
@@ -81,6 +81,6 @@ function above(a: Estimate, b: Estimate): boolean {
 }
 
 function namesOf(sensors: Sensor[]): string {
-  const names = sensors.map(({ id }) => id);
+  const names = sensors.map(({ name }) => name);
   return names.length <= MOST_NAMES ? listed(names) : `${names.slice(0, MOST_NAMES - 1).join(", ")} and ${plural(names.length - MOST_NAMES + 1, "other sensor")}`;
 }

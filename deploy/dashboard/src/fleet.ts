@@ -14,7 +14,10 @@ const MAX_WINDOWS = 1_440;
 
 /** Estimates, days and cards are replaced, never changed, so that views can compare by identity. */
 export interface Sensor {
+  /** `van-1/5A2D`: two vans may have sensors of one name. */
   id: string;
+  name: string;
+  agent: string;
   newest: Estimate | null;
   /** The day that ends with the newest window: sorted by start, one estimate per window. */
   windows: Estimate[];
@@ -46,7 +49,7 @@ export class Fleet {
 
   /** Add one estimate; `heardMs` is its arrival if it came live. Order and repetition do not matter. */
   addEstimate(estimate: Estimate, heardMs: number | null): void {
-    const sensor = this.sensor(estimate.sensor);
+    const sensor = this.sensor(estimate.agent, estimate.sensor);
     if (!sensor) return;
     insert(sensor.kept, estimate);
     if (succeeds(estimate, sensor.newest, heardMs !== null)) {
@@ -58,8 +61,8 @@ export class Fleet {
     sensor.windows = sensor.kept.filter((window) => window.endMs > sensor.newest!.endMs - DAY_MS);
   }
 
-  setCard(id: string, card: Card | null): void {
-    const sensor = this.sensor(id);
+  setCard(agent: string, name: string, card: Card | null): void {
+    const sensor = this.sensor(agent, name);
     if (sensor) sensor.card = card;
   }
 
@@ -83,12 +86,12 @@ export class Fleet {
       this.skewMs = Math.abs(skewMs) < MIN_SKEW_MS ? 0 : skewMs;
     }
     // Before its first window has closed, a sensor is known only from the health of its agent.
-    for (const sensor of Object.keys(health.sensors)) this.sensor(sensor);
+    for (const sensor of Object.keys(health.sensors)) this.sensor(id, sensor);
   }
 
   /** Its retained estimate was cleared: the sensor is out of service. The next health may add it again. */
-  dropSensor(id: string): void {
-    this.sensors.delete(id);
+  dropSensor(agent: string, name: string): void {
+    this.sensors.delete(idOf(agent, name));
   }
 
   /** A retained status or health was cleared; an agent with neither is out of service. */
@@ -99,11 +102,12 @@ export class Fleet {
     if (agent.status === null && agent.health === null) this.agents.delete(id);
   }
 
-  private sensor(id: string): Sensor | null {
+  private sensor(agent: string, name: string): Sensor | null {
+    const id = idOf(agent, name);
     const known = this.sensors.get(id);
     if (known) return known;
     if (this.sensors.size >= MAX_SENSORS) return refuse(this.unshownSensors, id);
-    const sensor: Sensor = { id, newest: null, windows: [], kept: [], card: null, heardMs: null };
+    const sensor: Sensor = { id, name, agent, newest: null, windows: [], kept: [], card: null, heardMs: null };
     this.sensors.set(id, sensor);
     return sensor;
   }
@@ -147,11 +151,18 @@ function trimmed(windows: Estimate[], newest: Estimate): Estimate[] {
   return windows.filter((window) => window.startMs <= newest.startMs).slice(-most);
 }
 
-/** The agent that serves a sensor: from its newest estimate, or from the agents' health if there is none. */
+export function idOf(agent: string, name: string): string {
+  return `${agent}/${name}`;
+}
+
+/** The name of a sensor, with its van where there are several. */
+export function labelOf(fleet: Fleet, { name, agent }: Sensor): string {
+  return fleet.agents.size > 1 ? `${name} (${agent})` : name;
+}
+
+/** The agent that serves a sensor; null until it has reported. */
 export function agentOf(fleet: Fleet, sensor: Sensor): Agent | null {
-  const id = sensor.newest?.agent;
-  if (id) return fleet.agents.get(id) ?? null;
-  return [...fleet.agents.values()].find((agent) => agent.health?.sensors[sensor.id]) ?? null;
+  return fleet.agents.get(sensor.agent) ?? null;
 }
 
 export function sorted<T extends { id: string }>(items: Map<string, T>): T[] {

@@ -1,7 +1,7 @@
 /** The headline: a sentence about the air, then one about the data. */
 
 import { AIR_WORDS, HIGH, type Air } from "./air";
-import { sorted, type Agent, type Fleet, type Sensor } from "./fleet";
+import { labelOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
 import { worst, type Level, type Problem } from "./level";
 import { offInWords } from "./off";
 import { firstOfAllMs, warmingOf } from "./start";
@@ -18,7 +18,7 @@ export interface Found {
 }
 
 export function headlineOf(fleet: Fleet, found: Found, nowMs: number): string[] {
-  return [airInWords(found), dataInWords(fleet, found, nowMs), offline(fleet, nowMs)].filter(Boolean);
+  return [airInWords(fleet, found), dataInWords(fleet, found, nowMs), offline(fleet, nowMs)].filter(Boolean);
 }
 
 function stateOf({ problems }: Found, sensor: Sensor): Level {
@@ -26,7 +26,7 @@ function stateOf({ problems }: Found, sensor: Sensor): Level {
 }
 
 /** The worst air counts. Air above "Moderate" counts from uncertain data, too, and then says so. */
-function airInWords(found: Found): string {
+function airInWords(fleet: Fleet, found: Found): string {
   const sure = [...found.air].filter(([sensor]) => ["fine", "wait"].includes(stateOf(found, sensor)));
   const top = Math.max(-1, ...[...found.air].map(([, { level }]) => level));
   const counted = top >= HIGH || sure.length === 0 ? [...found.air] : sure;
@@ -34,14 +34,14 @@ function airInWords(found: Found): string {
   const level = Math.max(...counted.map(([, air]) => air.level)) as Air["level"];
   const at = counted.filter(([, air]) => air.level === level).map(([sensor]) => sensor);
   const doubted = at.every((sensor) => !sure.some(([each]) => each === sensor));
-  const where = level === 0 || found.air.size === 1 ? "" : ` at ${placesOf(at, found.air.size)}`;
+  const where = level === 0 || found.air.size === 1 ? "" : ` at ${placesOf(fleet, at, found.air.size)}`;
   const words = AIR_WORDS[level].toLowerCase();
   if (!doubted) return `Carbon monoxide is ${words}${where}.`;
   return `Carbon monoxide reads ${words}${where}${level >= HIGH ? ", but the data are uncertain" : ""}.`;
 }
 
-function placesOf(sensors: Sensor[], total: number): string {
-  if (sensors.length <= MOST_NAMES) return listed(sensors.map(({ id }) => id));
+function placesOf(fleet: Fleet, sensors: Sensor[], total: number): string {
+  if (sensors.length <= MOST_NAMES) return listed(sensors.map((sensor) => labelOf(fleet, sensor)));
   return sensors.length === total ? `all ${total} sensors` : `${sensors.length} of ${total} sensors`;
 }
 

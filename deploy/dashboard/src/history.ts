@@ -45,7 +45,7 @@ export class History {
   /** Ask for the day, or another span, that ends with this estimate, once per sensor and agent. */
   want({ agent, sensor, startMs, endMs }: Estimate, nowMs: number, spanMs = DAY_MS): void {
     const key = `${sensor}/${agent}/${spanMs}`;
-    if (agent === null || this.asked.has(key) || this.waiting.length >= MOST_WAITING) return;
+    if (this.asked.has(key) || this.waiting.length >= MOST_WAITING) return;
     const last = Math.min(MOST, Math.ceil(spanMs / (endMs - startMs)));
     this.asked.set(key, agent);
     this.waiting.push({ agent, sensor, last, dueMs: nowMs, tries: 1 });

@@ -3,7 +3,7 @@
 import "uplot/dist/uPlot.min.css";
 import { brokerAddress, loadCredentials } from "./address";
 import { Broker, type Link, type Message } from "./broker";
-import { agentOf, Fleet, WEEK_MS, type Sensor } from "./fleet";
+import { agentOf, Fleet, idOf, WEEK_MS, type Sensor } from "./fleet";
 import { History } from "./history";
 import { limitsChoice, limitsOf } from "./limits";
 import { sensorIn } from "./routes";
@@ -48,8 +48,8 @@ function onMessage({ topic, payload, retained }: Message): void {
 /** An empty payload clears a retained message, and its subject leaves the page. */
 function withdraw(topic: string): void {
   const subject = subjectOf(topic);
-  if (subject?.kind === "card" && fleet.sensors.has(subject.sensor)) fleet.setCard(subject.sensor, null);
-  if (subject?.kind === "latest") fleet.dropSensor(subject.sensor);
+  if (subject?.kind === "card" && fleet.sensors.has(idOf(subject.agent, subject.sensor))) fleet.setCard(subject.agent, subject.sensor, null);
+  if (subject?.kind === "latest") fleet.dropSensor(subject.agent, subject.sensor);
   if (subject?.kind === "status" || subject?.kind === "health") fleet.clear(subject.agent, subject.kind);
 }
 
@@ -59,12 +59,12 @@ function take(topic: string, payload: Uint8Array, retained: boolean): boolean {
   const subject = subjectOf(topic);
   switch (subject?.kind) {
     case "estimate":
-      return accept(decodeEstimate(payload, subject.sensor), (estimate) => takeEstimate(estimate, !retained, nowMs));
+      return accept(decodeEstimate(payload, subject.agent, subject.sensor), (estimate) => takeEstimate(estimate, !retained, nowMs));
     // An agent publishes this again on every connection, however old: it does not show that the sensor is alive.
     case "latest":
-      return accept(decodeEstimate(payload, subject.sensor), (estimate) => takeEstimate(estimate, false, nowMs));
+      return accept(decodeEstimate(payload, subject.agent, subject.sensor), (estimate) => takeEstimate(estimate, false, nowMs));
     case "card":
-      return accept(decodeCard(payload, subject.sensor), (card) => fleet.setCard(subject.sensor, card));
+      return accept(decodeCard(payload, subject.sensor), (card) => fleet.setCard(subject.agent, subject.sensor, card));
     case "status":
       return accept(decodeStatus(payload), (status) => takeStatus(subject.agent, status, nowMs, retained));
     case "health":
@@ -86,8 +86,8 @@ function accept<T>(value: T | null, use: (value: T) => void): boolean {
 
 function takeEstimate(estimate: Estimate, news: boolean, nowMs: number): void {
   fleet.addEstimate(estimate, news ? nowMs : null);
-  const agent = estimate.agent === null ? undefined : fleet.agents.get(estimate.agent);
-  if (agent?.status !== "offline" && fleet.sensors.has(estimate.sensor)) history.want(estimate, nowMs);
+  const agent = fleet.agents.get(estimate.agent);
+  if (agent?.status !== "offline" && fleet.sensors.has(idOf(estimate.agent, estimate.sensor))) history.want(estimate, nowMs);
 }
 
 function askWeek(sensor: Sensor): void {

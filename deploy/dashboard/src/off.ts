@@ -6,7 +6,7 @@ import { when } from "./words";
 /** When an offline van was heard last: the page saw it go, or its last report or window tells. Null if it never was. */
 export function offSinceMs(fleet: Fleet, agent: Agent): number | null {
   if (agent.offMs !== null) return agent.offMs + fleet.skewMs;
-  const ends = [...fleet.sensors.values()].flatMap(({ newest }) => (newest?.agent === agent.id ? newest.endMs : []));
+  const ends = [...fleet.sensors.values()].flatMap((sensor) => (sensor.agent === agent.id ? (sensor.newest?.endMs ?? []) : []));
   const signs = [...ends, ...(agent.health?.atMs == null ? [] : [agent.health.atMs])];
   return signs.length > 0 ? Math.max(...signs) : null;
 }

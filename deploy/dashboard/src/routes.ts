@@ -2,8 +2,9 @@
 
 const SENSOR = /^#\/sensor\/(.+)$/;
 
+/** `id` is that of the fleet, `van-1/5A2D`. */
 export function sensorLink(id: string): string {
-  return `#/sensor/${encodeURIComponent(id)}`;
+  return `#/sensor/${id.split("/").map(encodeURIComponent).join("/")}`;
 }
 
 /** The sensor in a hash; null for the overview. */
@@ -14,4 +15,9 @@ export function sensorIn(hash: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** "5A2D" of `van-1/5A2D`. */
+export function nameIn(id: string): string {
+  return id.slice(id.lastIndexOf("/") + 1);
 }

@@ -5,7 +5,7 @@
 
 import { airOf, HIGH, type Air } from "./air";
 import { disagreements, modelDoubts } from "./doubt";
-import { agentOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
+import { agentOf, labelOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
 import { headlineOf } from "./headline";
 import { byGravity, worst, type Level, type Problem } from "./level";
 import { WHO, type Limit } from "./limits";
@@ -99,7 +99,7 @@ function flags({ newest }: Sensor): Problem[] {
 }
 
 function channelFaults(fleet: Fleet, sensor: Sensor): Problem[] {
-  const health = agentOf(fleet, sensor)?.health?.sensors[sensor.id];
+  const health = agentOf(fleet, sensor)?.health?.sensors[sensor.name];
   if (!health) return [];
   const faults: Problem[] = [];
   if (health.silent.length > 0)
@@ -154,12 +154,12 @@ export function verdict(fleet: Fleet, nowMs: number, limits: Limit[] = WHO): Ver
   const agents = sorted(fleet.agents).map((agent) => [agent, agentProblems(fleet, agent, nowMs)] as const);
   const sensors = sorted(fleet.sensors).map((sensor) => [sensor, sensorProblems(fleet, sensor, apart, nowMs)] as const);
   const ofVans = agents.flatMap(([agent, problems]) => trouble(agent.id, null, problems));
-  const ofSensors = sensors.flatMap(([sensor, problems]) => trouble(sensor.id, sensor.id, problems));
+  const ofSensors = sensors.flatMap(([sensor, problems]) => trouble(labelOf(fleet, sensor), sensor.id, problems));
   const problems = new Map<Sensor | Agent, Problem[]>([...agents, ...sensors]);
   const air = new Map(sensors.flatMap(([sensor]) => airEntry(sensor, limits)));
   const isNow = (sensor: Sensor) => worst(problems.get(sensor)!) !== "off" && staleSinceMs(fleet, sensor, nowMs) === null;
   const current = new Map([...air].filter(([sensor]) => isNow(sensor)));
-  const troubles = [...airTroubles(current), ...[...ofVans, ...ofSensors].sort(byGravity)];
+  const troubles = [...airTroubles(fleet, current), ...[...ofVans, ...ofSensors].sort(byGravity)];
   return {
     level: worst(troubles),
     headline: headlineOf(fleet, { problems, air: current, vansAlone: ofVans.some(({ level }) => level !== "off") }, nowMs),
@@ -174,9 +174,9 @@ function airEntry(sensor: Sensor, limits: Limit[]): [Sensor, Air][] {
   return air ? [[sensor, air]] : [];
 }
 
-function airTroubles(air: Map<Sensor, Air>): Trouble[] {
+function airTroubles(fleet: Fleet, air: Map<Sensor, Air>): Trouble[] {
   const high = [...air].filter(([, { level }]) => level >= HIGH).sort(([, a], [, b]) => b.level - a.level);
-  return high.map(([{ id }, { level, why }]) => ({ who: id, sensor: id, level: "bad", air: level, text: why }));
+  return high.map(([sensor, { level, why }]) => ({ who: labelOf(fleet, sensor), sensor: sensor.id, level: "bad", air: level, text: why }));
 }
 
 function trouble(who: string, sensor: string | null, problems: Problem[]): Trouble[] {

@@ -39,7 +39,7 @@ export interface Estimate {
   expectedMinutes: number | null;
   weights: Record<string, number>;
   model: string | null;
-  agent: string | null;
+  agent: string;
 }
 
 export interface Card {
@@ -86,17 +86,19 @@ export interface Answer {
 
 const MAX_CHANNELS = 8;
 
-export function decodeEstimate(payload: Uint8Array, sensor: string): Estimate | null {
-  return estimateOf(fieldsOf(payload), sensor);
+/** The estimate in a payload; null if it is not of the sensor and the agent in its topic. */
+export function decodeEstimate(payload: Uint8Array, agent: string, sensor: string): Estimate | null {
+  const estimate = estimateOf(fieldsOf(payload));
+  return estimate?.sensor === sensor && estimate.agent === agent ? estimate : null;
 }
 
-function estimateOf(fields: Fields | null, sensor?: string): Estimate | null {
+function estimateOf(fields: Fields | null): Estimate | null {
   const startMs = instantMs(fields?.start);
   const endMs = instantMs(fields?.end);
   const name = topicLevel(fields?.sensor);
+  const agent = topicLevel(fields?.agent);
   const quality = fields?.quality;
-  if (fields?.v !== 1 || name === null || startMs === null || endMs === null || endMs <= startMs) return null;
-  if (sensor !== undefined && sensor !== name) return null;
+  if (fields?.v !== 1 || name === null || agent === null || startMs === null || endMs === null || endMs <= startMs) return null;
   if (quality !== 1 && quality !== 3 && quality !== 4 && quality !== 9) return null;
   const { expected, ...minutes } = entries(fields.minutes, number, MAX_CHANNELS + 1);
   return {
@@ -118,7 +120,7 @@ function estimateOf(fields: Fields | null, sensor?: string): Estimate | null {
     expectedMinutes: expected ?? null,
     weights: entries(fields.weights, number, MAX_CHANNELS + 1),
     model: text(fields.model, 80),
-    agent: topicLevel(fields.agent),
+    agent,
   };
 }
 

@@ -9,7 +9,7 @@ function fleetOf(...windows: ReturnType<typeof window>[]): Fleet {
   return fleet;
 }
 
-const windowsOf = (fleet: Fleet) => fleet.sensors.get("5A2D")!.windows;
+const windowsOf = (fleet: Fleet) => fleet.sensors.get("van-1/5A2D")!.windows;
 
 test("any order, and any number of times, gives the same day", () => {
   const [a, b, c] = [window(0), window(1), window(2)];
@@ -49,9 +49,9 @@ test("after seq restarts, a later window that comes live is the newest", () => {
   const fleet = fleetOf(window(0), window(1));
   const again = window(2, { seq: 1 });
   fleet.addEstimate(again, null);
-  expect(fleet.sensors.get("5A2D")!.newest).toEqual(window(1));
+  expect(fleet.sensors.get("van-1/5A2D")!.newest).toEqual(window(1));
   fleet.addEstimate(again, 1000);
-  expect(fleet.sensors.get("5A2D")!.newest).toEqual(again);
+  expect(fleet.sensors.get("van-1/5A2D")!.newest).toEqual(again);
 });
 
 test("the number of kept windows is bounded", () => {
@@ -69,9 +69,9 @@ test("only the newest window, heard live, shows that a sensor is alive", () => {
   const fleet = new Fleet();
   fleet.addEstimate(window(5), null);
   fleet.addEstimate(window(1), 1000);
-  expect(fleet.sensors.get("5A2D")!.heardMs).toBeNull();
+  expect(fleet.sensors.get("van-1/5A2D")!.heardMs).toBeNull();
   fleet.addEstimate(window(5), 2000);
-  expect(fleet.sensors.get("5A2D")!.heardMs).toBe(2000);
+  expect(fleet.sensors.get("van-1/5A2D")!.heardMs).toBe(2000);
 });
 
 test("the line breaks at a window without a value and at one that never came", () => {

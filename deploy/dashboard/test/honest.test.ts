@@ -57,9 +57,9 @@ function cardOf(r2_test: number) {
 
 test("a sensor with a poor model is uncertain, however sound its readings", () => {
   const fleet = fleetOf(window(0));
-  fleet.setCard("5A2D", cardOf(0.93));
+  fleet.setCard("van-1", "5A2D", cardOf(0.93));
   expect(verdict(fleet, endOf(0)).troubles).toEqual([]);
-  fleet.setCard("5A2D", cardOf(0.31));
+  fleet.setCard("van-1", "5A2D", cardOf(0.31));
   expect(verdict(fleet, endOf(0))).toMatchObject({
     headline: sentences("Carbon monoxide reads low. 1 of 1 sensor is uncertain."),
     troubles: [{ who: "5A2D", level: "look", text: "The model is poor: R² was 0.31 in its test" }],

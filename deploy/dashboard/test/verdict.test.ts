@@ -32,7 +32,7 @@ test("a flag is shown in words, with the sensor's name", () => {
   expect(verdict(fleet, END_MS)).toMatchObject({
     level: "look",
     headline: sentences("Carbon monoxide reads low. 1 of 1 sensor is uncertain."),
-    troubles: [{ who: "5A2D", sensor: "5A2D", level: "look", text }],
+    troubles: [{ who: "5A2D", sensor: "van-1/5A2D", level: "look", text }],
   });
 });
 
@@ -95,7 +95,7 @@ test("a backlog, dropped estimates and an unsynchronised clock are problems of t
 });
 
 describe("a sensor is stale when nothing new came for two windows", () => {
-  const since = (fleet: Fleet, nowMs: number) => staleSinceMs(fleet, fleet.sensors.get("5A2D")!, nowMs);
+  const since = (fleet: Fleet, nowMs: number) => staleSinceMs(fleet, fleet.sensors.get("van-1/5A2D")!, nowMs);
 
   test("by the window's end, for a page just opened", () => {
     const fleet = fleetOf({}, null);
@@ -108,7 +108,7 @@ describe("a sensor is stale when nothing new came for two windows", () => {
     expect(since(fleetOf({}, nowMs), nowMs + WINDOW_MS)).toBeNull();
     expect(since(fleetOf({}, nowMs), nowMs + 3 * WINDOW_MS)).toBe(nowMs);
     const fleet = fleetOf({}, nowMs);
-    expect(lastUpdateMs(fleet, fleet.sensors.get("5A2D")!, nowMs + 1)).toBe(nowMs);
+    expect(lastUpdateMs(fleet, fleet.sensors.get("van-1/5A2D")!, nowMs + 1)).toBe(nowMs);
   });
 });
 

@@ -3,7 +3,7 @@
 import { HIGH } from "../air";
 import { sparkline } from "../charts/sparkline";
 import { h, refill, say } from "../dom";
-import { agentOf, sorted, type Fleet, type Sensor } from "../fleet";
+import { agentOf, labelOf, sorted, type Fleet, type Sensor } from "../fleet";
 import { sensorLink } from "../routes";
 import { byGravity, worst, type Level } from "../level";
 import { staleSinceMs, type Verdict } from "../verdict";
@@ -54,6 +54,7 @@ function ageInWords({ endMs }: Estimate, nowMs: number): string {
 }
 
 function sensorCard(fleet: Fleet, sensor: Sensor): Section {
+  const name = h("a", { href: sensorLink(sensor.id) });
   const state = h("span", { class: "state" });
   const value = h("span", { class: "value" });
   const unit = h("span", { class: "unit" });
@@ -63,8 +64,8 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
   const why = h("p", { class: "why" });
   const root = h(
     "li",
-    { class: "card", "data-sensor": sensor.id },
-    h("h3", {}, h("a", { href: sensorLink(sensor.id) }, sensor.id), state),
+    { class: "card", "data-sensor": sensor.name },
+    h("h3", {}, name, state),
     h("p", { class: "figure" }, value, unit, interval),
     air,
     day,
@@ -77,6 +78,7 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
       const problems = verdict.problems.get(sensor) ?? [];
       const level = worst(problems);
       const word = stateInWord(fleet, sensor, level, nowMs);
+      say(name, labelOf(fleet, sensor));
       sayState(root, state, level, word, link);
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);

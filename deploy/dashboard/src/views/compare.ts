@@ -12,6 +12,7 @@ export interface Comparison {
 
 export function comparison(fleet: Fleet, sensor: Sensor, onChange: () => void): Comparison {
   let ids: string[] = [];
+  const chosen = () => ids.flatMap((id) => fleet.sensors.get(id) ?? []);
   const change = (next: string[]) => {
     ids = next;
     update();
@@ -23,17 +24,24 @@ export function comparison(fleet: Fleet, sensor: Sensor, onChange: () => void): 
     const free = alike(fleet, sensor).filter(({ id }) => !ids.includes(id));
     refill(list, JSON.stringify(free.map(({ id }) => id)), () => [
       h("option", { value: "", selected: true }, "Compare with…"),
-      ...free.map(({ id }) => h("option", { value: id }, id)),
+      ...free.map((other) => h("option", { value: other.id }, nameBeside(other, sensor))),
     ]);
     show(list, free.length > 0 && ids.length < MOST_OTHERS);
-    refill(buttons, JSON.stringify(ids), () => ids.map((id, index) => removal(id, index, () => change(ids.filter((each) => each !== id)))));
+    refill(buttons, JSON.stringify(ids), () =>
+      chosen().map((other, index) => removal(nameBeside(other, sensor), index, () => change(ids.filter((id) => id !== other.id)))),
+    );
   };
-  return { root: h("span", { class: "comparison" }, buttons, list), chosen: () => ids.flatMap((id) => fleet.sensors.get(id) ?? []), update };
+  return { root: h("span", { class: "comparison" }, buttons, list), chosen, update };
 }
 
 /** A line of the chart's legend, which removes its sensor. */
-function removal(id: string, index: number, onclick: () => void): HTMLElement {
-  return h("button", { type: "button", class: `other other-${index}`, onclick, "aria-label": `Remove ${id} from the chart` }, `${id} ×`);
+function removal(name: string, index: number, onclick: () => void): HTMLElement {
+  return h("button", { type: "button", class: `other other-${index}`, onclick, "aria-label": `Remove ${name} from the chart` }, `${name} ×`);
+}
+
+/** The name of another sensor, with its van if that is another one. */
+export function nameBeside(other: Sensor, sensor: Sensor): string {
+  return other.agent === sensor.agent ? other.name : `${other.name} (${other.agent})`;
 }
 
 /** Sensors that measure the same gas in the same unit, other than this one. */

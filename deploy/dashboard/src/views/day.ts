@@ -9,7 +9,7 @@ import { DAY_MS, WEEK_MS, type Fleet, type Sensor } from "../fleet";
 import type { Estimate } from "../wire";
 import { clockTime, concentration, dayAndMonth, plural, zoneInWords } from "../words";
 import { intervalInWords } from "./card";
-import { comparison } from "./compare";
+import { comparison, nameBeside } from "./compare";
 import { saveCsv, savePicture } from "./download";
 import { qualityInWords, windowsTable } from "./rows";
 import { spanButtons, spanInWords } from "./span";
@@ -23,9 +23,9 @@ export function daySection(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Senso
   const summary = h("p", { class: "newest" });
   const measured = h("small");
   const table = windowsTable();
-  const rows = h("button", { type: "button", onclick: () => saveCsv(sensor, shown()) }, "Download as CSV");
+  const rows = h("button", { type: "button", class: "save-csv", onclick: () => saveCsv(sensor, shown()) }, "Download as CSV");
   const caption = () => `${spanInWords(spanMs)}, ${measuredInWords(sensor)}`;
-  const picture = h("button", { type: "button", onclick: () => savePicture(sensor, place, caption()) }, "Download the chart");
+  const picture = h("button", { type: "button", class: "save-png", onclick: () => savePicture(sensor, place, caption()) }, "Download the chart");
   let drawn: Estimate[] = [];
   let drawnKey = "";
   let newest: Estimate[] | null = null;
@@ -41,7 +41,7 @@ export function daySection(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Senso
   const zoomOut = h("button", { type: "button", onclick: () => chart.zoomOut(), "aria-label": "Zoom out" }, "−");
   const part = h("span", { class: "part", "aria-live": "polite" });
   const compared = comparison(fleet, sensor, () => latest && update(latest));
-  const words = ({ slot }: Reading) => [slotInWords(slot, spanMs), ...compared.chosen().flatMap((other) => otherInWords(other, slot))].join(" ");
+  const words = ({ slot }: Reading) => [slotInWords(slot, spanMs), ...compared.chosen().flatMap((other) => otherInWords(other, sensor, slot))].join(" ");
   const onRead = (reading: Reading | null) => {
     say(readout, reading ? words(reading) : HINT);
     describe(place, reading, drawn.length, reading ? words(reading) : "");
@@ -63,7 +63,7 @@ export function daySection(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Senso
     const key = JSON.stringify([spanMs, sensor.kept.length, lines, others.map(({ id, kept, newest }) => [id, kept.length, newest?.seq])]);
     if (newest === sensor.windows && key === drawnKey) return;
     [newest, drawnKey, drawn] = [sensor.windows, key, shown()];
-    chart.update(drawn, lines, spanMs, others.map((other) => ({ name: other.id, windows: other.kept })));
+    chart.update(drawn, lines, spanMs, others.map((other) => ({ name: other.name, windows: other.kept })));
     const words = dayInWords(drawn);
     say(title, `${spanInWords(spanMs, true)} `);
     say(measured, measuredInWords(sensor));
@@ -130,9 +130,9 @@ function slotInWords(window: Reading["slot"], spanMs: number): string {
 }
 
 /** What another sensor measured in the same window; nothing if it has none. */
-function otherInWords({ id, kept }: Sensor, { startMs }: Reading["slot"]): string[] {
-  const same = kept.find((window) => window.startMs === startMs);
-  return same ? [`${id}: ${same.value === null ? "no value" : `${concentration(same.value)} ${same.unit}`}.`] : [];
+function otherInWords(other: Sensor, sensor: Sensor, { startMs }: Reading["slot"]): string[] {
+  const same = other.kept.find((window) => window.startMs === startMs);
+  return same ? [`${nameBeside(other, sensor)}: ${same.value === null ? "no value" : `${concentration(same.value)} ${same.unit}`}.`] : [];
 }
 
 /** The day in one sentence, for readers who do not see the chart. */

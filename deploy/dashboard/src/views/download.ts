@@ -18,7 +18,7 @@ export function saveCsv(sensor: Sensor, windows: Estimate[]): void {
 export function savePicture(sensor: Sensor, place: HTMLElement, words: string): void {
   const chart = place.querySelector("canvas");
   if (chart)
-    pictureOf(chart, `${sensor.id}, ${words}`, `Times in ${zoneInWords()}`).toBlob(
+    pictureOf(chart, `${sensor.name}, ${words}`, `Times in ${zoneInWords()}`).toBlob(
       (blob) => blob && save(blob, fileName(sensor, "png")),
     );
 }
@@ -42,9 +42,9 @@ function pictureOf(chart: HTMLCanvasElement, title: string, note: string): HTMLC
 }
 
 /** "5A2D-2024-02-01T1030Z.csv", after the end of the newest window; only letters that every file system takes. */
-function fileName({ id, newest }: Sensor, kind: string): string {
+function fileName({ name, newest }: Sensor, kind: string): string {
   const end = newest ? new Date(newest.endMs).toISOString().slice(0, 16).replace(":", "") : "empty";
-  return `${id.replace(/[^\w.-]/g, "_")}-${end}Z.${kind}`;
+  return `${name.replace(/[^\w.-]/g, "_")}-${end}Z.${kind}`;
 }
 
 function save(blob: Blob, name: string): void {

@@ -3,6 +3,7 @@
 import { h, refill, say, show } from "../dom";
 import type { Fleet, Sensor } from "../fleet";
 import { worst } from "../level";
+import { nameIn } from "../routes";
 import { ago, clockTime, concentration, when } from "../words";
 import { limitsSection, sayAir } from "./air";
 import { intervalInWords, stateInWord } from "./card";
@@ -14,7 +15,7 @@ import { weightsSection } from "./weights";
 import type { Section, View } from "./view";
 
 export function sensorView(fleet: Fleet, id: string, askWeek: (sensor: Sensor) => void): View {
-  const heading = h("h1", { tabindex: "-1" }, id);
+  const heading = h("h1", { tabindex: "-1" }, nameIn(id));
   const absent = h("p", { class: "newest" }, "No data from this sensor yet.");
   const body = h("div", { class: "sections" });
   const root = h(
@@ -29,7 +30,7 @@ export function sensorView(fleet: Fleet, id: string, askWeek: (sensor: Sensor) =
   return {
     root,
     heading,
-    title: `${id} · RESPIRE`,
+    title: `${nameIn(id)} · RESPIRE`,
     update(moment) {
       const sensor = fleet.sensors.get(id) ?? null;
       show(absent, !sensor);
