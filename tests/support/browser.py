@@ -286,4 +286,7 @@ def _complaint(method: str, params: Json) -> str | None:
 
 def _key_code(key: str) -> Json:
     codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "Home": 36}
-    return {"windowsVirtualKeyCode": codes.get(key, ord(key[0])), **({"text": "\r"} if key == "Enter" else {})}
+    return {
+        "windowsVirtualKeyCode": codes.get(key, ord(key[0])),
+        **({"text": "\r"} if key == "Enter" else {}),
+    }

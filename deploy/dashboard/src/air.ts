@@ -65,6 +65,11 @@ function judge(windows: Estimate[], limits: Limit[]): Air | null {
   return top ? { level: top.level, why: top.why, unit: newest.unit, averages } : null;
 }
 
+/** The level of one window by itself, as if no average were known. */
+export function levelAlone(window: Estimate, limits: Limit[]): AirLevel {
+  return judge([window], limits)?.level ?? 0;
+}
+
 /** The mean over the hours before the end of the newest window, in units of `scale` mg/m³. */
 export function runningMean(windows: Estimate[], hours: number, scale: number): number | null {
   const fromMs = (windows.at(-1)?.endMs ?? 0) - hours * HOUR_MS;

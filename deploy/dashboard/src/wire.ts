@@ -40,6 +40,8 @@ export interface Estimate {
   weights: Record<string, number>;
   model: string | null;
   agent: string;
+  position: { lat: number; lon: number } | null;
+  site: string | null;
 }
 
 export interface Card {
@@ -121,7 +123,15 @@ function estimateOf(fields: Fields | null): Estimate | null {
     weights: entries(fields.weights, number, MAX_CHANNELS + 1),
     model: text(fields.model, 80),
     agent,
+    position: positionOf(fields.position),
+    site: text(fields.site),
   };
+}
+
+function positionOf(raw: unknown): Estimate["position"] {
+  const lat = number(asFields(raw)?.lat);
+  const lon = number(asFields(raw)?.lon);
+  return lat === null || lon === null || Math.abs(lat) > 90 || Math.abs(lon) > 180 ? null : { lat, lon };
 }
 
 function intervalOf(raw: unknown): Card["interval"] {

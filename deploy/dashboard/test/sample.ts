@@ -56,6 +56,8 @@ export function window(index: number, changes: Partial<Estimate> = {}): Estimate
     weights: {},
     model: null,
     agent: "van-1",
+    position: null,
+    site: null,
     ...changes,
   };
 }

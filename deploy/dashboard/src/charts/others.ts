@@ -8,7 +8,7 @@ import type { Range } from "./zoom";
 
 /** Colours and dashes of the style sheet, in the order in which sensors are added. */
 export const MOST_OTHERS = 3;
-const DASHES = [[], [7, 3], [2, 3]];
+export const DASHES = [[], [7, 3], [2, 3]];
 
 export interface Other {
   name: string;

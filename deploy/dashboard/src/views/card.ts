@@ -2,7 +2,7 @@
 
 import { HIGH } from "../air";
 import { sparkline } from "../charts/sparkline";
-import { h, refill, say } from "../dom";
+import { h, refill, say, show } from "../dom";
 import { agentOf, labelOf, sorted, type Fleet, type Sensor } from "../fleet";
 import { sensorLink } from "../routes";
 import { byGravity, worst, type Level } from "../level";
@@ -13,10 +13,11 @@ import { sayAir } from "./air";
 import { sayState } from "./mark";
 import { sectionsOf, type Section } from "./view";
 
-export function cardList(fleet: Fleet): Section {
+/** The cards of the sensors that `wanted` chooses. */
+export function cardList(fleet: Fleet, wanted: (sensor: Sensor) => boolean): Section {
   return sectionsOf(
     h("ul", { class: "cards" }),
-    ({ verdict }) => worstFirst(sorted(fleet.sensors), verdict),
+    ({ verdict }) => worstFirst(sorted(fleet.sensors).filter(wanted), verdict),
     (sensor) => sensorCard(fleet, sensor),
   );
 }
@@ -60,6 +61,7 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
   const unit = h("span", { class: "unit" });
   const interval = h("span", { class: "interval" });
   const air = h("p", { class: "air" });
+  const site = h("p", { class: "at-site" });
   const day = h("div", { class: "spark-place" });
   const why = h("p", { class: "why" });
   const root = h(
@@ -68,6 +70,7 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
     h("h3", {}, name, state),
     h("p", { class: "figure" }, value, unit, interval),
     air,
+    site,
     day,
     why,
   );
@@ -83,6 +86,8 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
       say(value, concentration(newest?.value ?? null));
       say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);
       sayAir(air, verdict.air.get(sensor) ?? null, word, link);
+      say(site, newest?.site ?? "");
+      show(site, Boolean(newest?.site));
       say(interval, newest?.value == null ? "" : intervalInWords(newest));
       refill(day, sensor.windows, () => [sparkline(sensor.windows)]);
       why.classList.toggle("alert", level === "look" || level === "bad");

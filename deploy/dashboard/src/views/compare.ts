@@ -1,7 +1,7 @@
 /** The choice of other sensors for the chart: a list to add one, and a button for each to remove it. */
 
-import { MOST_OTHERS } from "../charts/others";
-import { h, refill, show } from "../dom";
+import { DASHES, MOST_OTHERS } from "../charts/others";
+import { h, refill, show, svg } from "../dom";
 import { sorted, type Fleet, type Sensor } from "../fleet";
 
 export interface Comparison {
@@ -36,7 +36,9 @@ export function comparison(fleet: Fleet, sensor: Sensor, onChange: () => void): 
 
 /** A line of the chart's legend, which removes its sensor. */
 function removal(name: string, index: number, onclick: () => void): HTMLElement {
-  return h("button", { type: "button", class: `other other-${index}`, onclick, "aria-label": `Remove ${name} from the chart` }, `${name} ×`);
+  const line = svg("line", { x1: "0", y1: "3", x2: "26", y2: "3", stroke: `var(--other-${index})`, "stroke-width": "2.5", "stroke-dasharray": DASHES[index]!.join(" ") });
+  const swatch = svg("svg", { viewBox: "0 0 26 6", "aria-hidden": "true" }, line);
+  return h("button", { type: "button", class: "other", onclick, "aria-label": `Remove ${name} from the chart` }, swatch, `${name} ×`);
 }
 
 /** The name of another sensor, with its van if that is another one. */

@@ -3,7 +3,7 @@
 import { AIR_WORDS } from "../air";
 import type { Link } from "../broker";
 import { h, refill, say, show } from "../dom";
-import { sorted, type Fleet } from "../fleet";
+import { labelOf, sorted, type Fleet, type Sensor } from "../fleet";
 import { sensorLink } from "../routes";
 import { lastUpdateMs, type Verdict } from "../verdict";
 import { ago, plural, when } from "../words";
@@ -11,7 +11,7 @@ import { meter } from "./air";
 import { cardList } from "./card";
 import { mark } from "./mark";
 import { vanList } from "./van";
-import type { View } from "./view";
+import type { Moment, View } from "./view";
 
 /** Without a live connection the page gives no verdict. */
 const UNCONNECTED: Record<Link["state"], string | null> = {
@@ -23,12 +23,17 @@ const UNCONNECTED: Record<Link["state"], string | null> = {
   unusable: "The broker’s address cannot be used.",
 };
 
+/** So many sensors are seen at a glance, without a search. */
+const FEW = 6;
+
 export function overview(fleet: Fleet): View {
   const heading = h("h1", { class: "verdict", tabindex: "-1" });
   const newest = h("p", { class: "newest" });
   const unshown = h("p", { class: "alert unshown" });
   const troubles = h("ul", { class: "troubles" });
-  const cards = cardList(fleet);
+  const cards = cardList(fleet, (sensor) => matches(fleet, sensor, search.value));
+  const search = h("input", { type: "search", "aria-label": "Find a sensor, a van or a place", placeholder: "Find a sensor, a van or a place" });
+  const none = h("p", { class: "newest" }, "No sensor matches.");
   const vans = vanList(fleet);
   const sensorsTitle = h("h2", {}, "Sensors");
   const root = h(
@@ -41,9 +46,16 @@ export function overview(fleet: Fleet): View {
       newest,
       h("div", { "aria-live": "polite" }, troubles),
     ),
-    h("section", { "aria-label": "Sensors" }, sensorsTitle, cards.root),
+    h("section", { "aria-label": "Sensors" }, sensorsTitle, search, none, cards.root),
     vans.root,
   );
+  let latest: Moment | null = null;
+  const updateCards = (moment: Moment) => {
+    latest = moment;
+    cards.update(moment);
+    show(none, search.value !== "" && cards.root.children.length === 0);
+  };
+  search.addEventListener("input", () => latest && updateCards(latest));
   return {
     root,
     heading,
@@ -56,10 +68,17 @@ export function overview(fleet: Fleet): View {
       refill(troubles, JSON.stringify(verdict.troubles), () => verdict.troubles.map(trouble));
       show(troubles, verdict.troubles.length > 0);
       show(sensorsTitle, fleet.sensors.size > 0);
-      cards.update(moment);
+      show(search, fleet.sensors.size > FEW || search.value !== "");
+      updateCards(moment);
       vans.update(moment);
     },
   };
+}
+
+/** Whether every word of the search is in the name, the van or the place of a sensor. */
+function matches(fleet: Fleet, sensor: Sensor, search: string): boolean {
+  const names = [labelOf(fleet, sensor), sensor.agent, sensor.newest?.site ?? ""].join(" ").toLowerCase();
+  return search.toLowerCase().split(/\s+/).every((word) => names.includes(word));
 }
 
 /** The first sentence is the largest. */

@@ -10,6 +10,7 @@ import { intervalInWords, stateInWord } from "./card";
 import { daySection } from "./day";
 import { inputsSection } from "./inputs";
 import { sayState } from "./mark";
+import { mapSection } from "./map";
 import { modelSection } from "./model";
 import { weightsSection } from "./weights";
 import type { Section, View } from "./view";
@@ -47,6 +48,7 @@ function sectionsFor(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Sensor) => 
   return [
     figure(fleet, sensor),
     daySection(fleet, sensor, askWeek),
+    mapSection(sensor),
     limitsSection(sensor),
     inputsSection(sensor),
     weightsSection(sensor),
