@@ -9,11 +9,11 @@ from typing import Any
 
 from edge_agent.commit import GroupCommit
 from edge_agent.core.model import Model
+from edge_agent.core.units import Conditions, PublishUnit
 from edge_agent.journal import Journal
 from edge_agent.settings import Settings
 
 FACT = "homeassistant"
-PPM = {"ppm": "", "ppb": " / 1000"}  # Home Assistant knows carbon monoxide only in ppm
 MISSED = 2  # after so many windows or health reports without a message an entity is unavailable
 LATE_S = 300  # how late a message may be
 
@@ -63,16 +63,18 @@ def sensor_entities(settings: Settings, model: Model) -> Iterator[tuple[str, str
         "json_attributes_topic": topics.latest(sensor),
         "expire_after": after_s,
     }
-    known = model.gas == "CO" and model.unit in PPM
-    value = f"value_json.value{PPM[model.unit] if known else ''}"
+    unit, to_ppm = _unit(settings, model)
+    value = "value_json.value" if to_ppm in (None, 1.0) else f"(value_json.value * {to_ppm}) | round(6)"
+    # After another unit was chosen, the retained estimate still has the old one.
+    is_value = f"value_json.value is not none and value_json.unit == {json.dumps(unit)} and {is_new}"
     yield "sensor", f"{sensor}-value", {
         **shared,
         **_named(settings, sensor, model.gas),
-        **({"device_class": "carbon_monoxide"} if known else {}),
-        "unit_of_measurement": "ppm" if known else model.unit,
+        **({"device_class": "carbon_monoxide"} if to_ppm else {}),
+        "unit_of_measurement": "ppm" if to_ppm else unit,
         "state_class": "measurement",
         "suggested_display_precision": 2,
-        "value_template": f"{{{{ {value} if value_json.value is not none and {is_new} else none }}}}",
+        "value_template": f"{{{{ {value} if {is_value} else none }}}}",
         "json_attributes_template": _attributes("start", "end", "low", "high", "level", "quality", "reasons"),
     }  # fmt: skip
     yield "binary_sensor", f"{sensor}-quality", {
@@ -82,6 +84,14 @@ def sensor_entities(settings: Settings, model: Model) -> Iterator[tuple[str, str
         "value_template": f"{{{{ ('OFF' if value_json.quality == 1 else 'ON') if {is_new} else none }}}}",
         "json_attributes_template": _attributes("quality", "reasons", "model"),
     }  # fmt: skip
+
+
+def _unit(settings: Settings, model: Model) -> tuple[str, float | None]:
+    """The unit of a sensor's estimates; and for CO the factor to ppm, the only unit of its device class."""
+    publish = settings.estimates.unit
+    unit = publish.unit if publish and publish.factor(model.gas, model.unit) else model.unit
+    ppm = PublishUnit("ppm", Conditions(settings.estimates.temperature_c, settings.estimates.pressure_hpa))
+    return unit, ppm.factor(model.gas, unit) if model.gas == "CO" else None
 
 
 def agent_entities(settings: Settings) -> Iterator[tuple[str, str, Entity]]:

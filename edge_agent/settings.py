@@ -245,7 +245,7 @@ class Health(Section):
 
 
 class Alert(Section):
-    """A limit on the values of sensors, in the unit of their bundles."""
+    """A limit on the values of sensors, in the unit of their estimates."""
 
     name: Name
     above: float = Field(allow_inf_nan=False)

@@ -98,6 +98,7 @@ class _Watch:
         self.limit, self.sensor, self.state = limit, sensor, CLEARED
         self._parts: list[Part] = []
         self._seen_ms = self._until_ms = 0  # the ends of the last window and of the last level
+        self._unit: str | None = None
         self._above_ms: int | None = None  # since when the value is at `above` or more, without a gap
         self._below_ms: int | None = None
 
@@ -120,9 +121,9 @@ class _Watch:
 
     def count(self, level: Level) -> None:
         """For how long the value has been above or below."""
-        if level.start_ms != self._until_ms or level.value is None:
+        if level.start_ms != self._until_ms or level.value is None or level.unit != self._unit:
             self._above_ms = self._below_ms = None
-        self._until_ms = level.end_ms
+        self._until_ms, self._unit = level.end_ms, level.unit
         if level.value is None:
             return
         is_above, is_below = level.value >= self.limit.above, level.value < self.limit.below

@@ -12,7 +12,7 @@ import pytest
 from edge_agent.commit import GroupCommit
 from edge_agent.homeassistant import Discovery, agent_entities, sensor_entities
 from edge_agent.journal import FILE, Journal
-from edge_agent.settings import HomeAssistant, Settings
+from edge_agent.settings import Estimates, HomeAssistant, Settings
 from tests.conftest import make_model
 from tests.support.processes import run_program
 
@@ -62,15 +62,28 @@ def test_a_value_has_its_class_its_unit_and_an_age() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "shown", "device_class"),
-    [("ppm", "ppm", "carbon_monoxide"), ("ppb", "ppm", "carbon_monoxide"), ("mg/m³", "mg/m³", None)],
+    ("unit", "published", "value"),
+    [
+        ("ppm", None, "{{ value_json.value if"),
+        ("ppb", None, "{{ (value_json.value * 0.001) | round(6) if"),
+        ("ppb", "ppm", "{{ value_json.value if"),
+        ("ppm", "mg/m3", "{{ (value_json.value * 0.85"),
+    ],
 )
-def test_home_assistant_gets_ppm_where_that_is_possible(
-    unit: str, shown: str, device_class: str | None
+def test_home_assistant_gets_ppm_from_any_unit_of_carbon_monoxide(
+    unit: str, published: str | None, value: str
 ) -> None:
-    value = entities(SETTINGS, unit=unit)["5A2D-value"]
-    assert (value["unit_of_measurement"], value.get("device_class")) == (shown, device_class)
-    assert ("value_json.value / 1000" in value["value_template"]) == (unit == "ppb")
+    estimates = Estimates(publish_unit=published)
+    found = entities(SETTINGS.model_copy(update={"estimates": estimates}), unit=unit)["5A2D-value"]
+    assert (found["unit_of_measurement"], found["device_class"]) == ("ppm", "carbon_monoxide")
+    assert found["value_template"].startswith(value)
+    assert f'value_json.unit == "{published or unit}"' in found["value_template"]
+
+
+def test_another_gas_or_unit_has_no_device_class() -> None:
+    for changes in ({"unit": "mV"}, {"gas": "NO2"}):
+        value = entities(SETTINGS, **changes)["5A2D-value"]
+        assert (value["unit_of_measurement"], value.get("device_class")) == (changes.get("unit", "ppm"), None)
 
 
 def test_quality_is_a_problem_and_health_is_diagnostic() -> None:

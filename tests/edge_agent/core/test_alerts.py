@@ -90,6 +90,10 @@ def test_a_window_of_a_wrong_clock_does_not_silence_those_after_it() -> None:
     assert len(play(Alerts([HIGH]), [ahead, window(0, 12.0), window(1, 12.0)])) == 1
 
 
+def test_values_in_another_unit_do_not_count_together() -> None:
+    assert play(Alerts([HIGH]), [window(0, 12.0, unit="ppb"), window(1, 12.0)]) == []
+
+
 def test_a_mean_over_an_hour_is_judged_on_the_hour() -> None:
     """One window of 40 ppm is no hour of 9 ppm; an hour with fewer than 45 minutes has no mean."""
     hourly = Limit("co-1h", above=9.0, below=7.0, mean="1h")
