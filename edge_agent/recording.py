@@ -1,9 +1,10 @@
 """Recordings in CSV files, plain or gzip, as the readings that the sensor sent.
 
-The trainer has a reader of its own, `model_export.recordings.tables`. It needs pandas, which a gateway does
-not have, and skips values that it cannot read. This one reads row by row with the standard library and
-refuses a bad row by its line. Both take the names of columns, the rules of times and the largest number from
-`edge_agent.core.messages`; a test compares what they read.
+The trainer has a reader of its own, `model_export.recordings.tables`. It needs pandas and pyarrow, which a
+gateway does not have, reads what people have (semicolons, Excel, local time), and skips values that it cannot
+read. `model-export convert` writes any of that as the plain file that is read here. This one reads row by row
+with the standard library and refuses a bad row by its line. Both take the names of columns, the rules of
+times and the largest number from `edge_agent.core.messages`; a test compares what they read.
 """
 
 import csv
@@ -15,6 +16,8 @@ from typing import NamedTuple, TextIO
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import LIMIT, SENSOR, TIMESTAMP, Reading, parse_time
+
+PLAIN = "make a plain file of it with model-export convert"
 
 
 class _Columns(NamedTuple):
@@ -49,7 +52,7 @@ def read(path: Path, sensor: str, channels: Iterable[str], needed: Iterable[str]
                 found = True
                 yield from _readings(place, row, sensor, columns)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
-        raise BadRecording(f"{path}: {_reason(error)}; expected a CSV file, plain or .gz") from error
+        raise BadRecording(f"{path}: {_reason(error)}; expected a CSV file, plain or .gz; {PLAIN}") from error
     if others and not found:
         there = ", ".join(sorted(others)[:8])
         raise BadRecording(f"{path}: expected rows of sensor {sensor}, got {there}; check --sensor")
@@ -69,7 +72,7 @@ def _columns(path: Path, first: list[str], channels: tuple[str, ...], needed: tu
     found = {name: header.index(name) for name in channels if name in header}
     if TIMESTAMP not in header or not found or not set(needed) <= set(header):
         expected = ", ".join((TIMESTAMP, *(needed or channels)))
-        raise BadRecording(f"{path}: expected columns {expected}, got {', '.join(header)}; rename them")
+        raise BadRecording(f"{path}: expected columns {expected}, got {', '.join(header)}; {PLAIN}")
     timestamp = header.index(TIMESTAMP)
     sensor = header.index(SENSOR) if SENSOR in header else None
     return _Columns(timestamp, sensor, found, 1 + max(timestamp, sensor or 0, *found.values()))

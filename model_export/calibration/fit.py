@@ -1,6 +1,6 @@
 """From recordings to a bundle: read, tune, fit, compress, measure the interval, write, and sum up."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,9 @@ from edge_agent.core.model import Model
 from edge_agent.core.windows import WINDOW_MS
 from model_export.calibration import export
 from model_export.calibration.interval import LEVEL, forward_conformal
-from model_export.recordings.catalogue import files_of_other_sensors
-from model_export.recordings.dataset import Dataset, Stamp, load, require_trainable, split
+from model_export.recordings.dataset import Dataset, Stamp, require_trainable, split, windows
+from model_export.recordings.recording import Recording
 from model_export.recordings.tables import Layout
-from model_export.recordings.units import remarks
 from model_export.regression import respire
 from model_export.regression.compress import Compressed, Method, compress
 from model_export.regression.metrics import Score, r2, score
@@ -87,9 +86,8 @@ class FitResult:
     exported: export.Exported
 
 
-def fit_files(
-    paths: Sequence[Path],
-    sensor: str,
+def fit_recording(
+    recording: Recording,
     unit: str,
     out: Path,
     *,
@@ -97,13 +95,10 @@ def fit_files(
     recipe: Recipe,
     progress: Progress | None = None,
 ) -> FitResult:
-    """Fit the recordings of one sensor and write its bundle."""
-    require_options(sensor, unit, recipe.gas)
-    stamp, window_ms = source.reference, source.window_ms
-    dataset = load(paths, sensor, unit, source.layout, reference=stamp, window_ms=window_ms)
+    """Fit the recording of one sensor and write its bundle."""
+    require_options(recording.sensor, unit, recipe.gas)
+    dataset = windows(recording, unit, source.reference, source.window_ms)
     require_trainable(dataset)
-    others = files_of_other_sensors(paths, sensor, "--sensor is")
-    dataset = replace(dataset, notes=(*others, *dataset.notes, *remarks(dataset, recipe.gas)))
     return fit(dataset, recipe, out, source.test_share, progress)
 
 

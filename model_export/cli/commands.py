@@ -15,22 +15,29 @@ from model_export.calibration.fit import (
     Progress,
     Recipe,
     Source,
-    fit_files,
+    fit_recording,
     require_options,
     require_sensor,
     summary,
 )
 from model_export.calibration.fit import evaluate as evaluated
-from model_export.cli import summaries
-from model_export.cli.console import CommandResult
-from model_export.cli.examination import examined, examined_alone, judged, warnings
-from model_export.doctor import agreement, words
+from model_export.cli.console import (
+    CommandResult,
+    adapt_sentence,
+    bar,
+    evaluate_sentence,
+    fit_sentence,
+    transfer_sentence,
+)
+from model_export.doctor import agreement, mend, words
+from model_export.doctor.examination import examined, examined_alone, judged, warnings
+from model_export.doctor.units import remarks, remarks_beside
 from model_export.figures.axes import png
 from model_export.files import require_places, write_atomically
 from model_export.recordings.catalogue import files_of_other_sensors, identity
-from model_export.recordings.dataset import Dataset, Stamp, load, require_trainable, require_windows, split
-from model_export.recordings.tables import Layout
-from model_export.recordings.units import remarks_beside
+from model_export.recordings.dataset import Dataset, Stamp, require_trainable, require_windows, split, windows
+from model_export.recordings.recording import Recording
+from model_export.recordings.tables import Layout, read, title
 from model_export.regression import respire
 from model_export.regression.metrics import Score, r2
 
@@ -53,8 +60,11 @@ def fit(
     """A sensor's bundle and its report, with the doctor's verdict on the recording and on the fit."""
     require_places(bundle=out, page=report, inputs=data)
     require_options(sensor, unit, recipe.gas)
-    found = examined(data, sensor, source, strict=strict)
-    result = fit_files(data, sensor, unit, out, source=source, recipe=recipe, progress=progress)
+    recording = read_files(data, sensor, source.layout)
+    found = examined(recording, data[0], source, strict=strict)
+    result = fit_recording(recording, unit, out, source=source, recipe=recipe, progress=progress)
+    about = (*files_of_other_sensors(data, sensor, NAMED), *remarks(result.dataset, recipe.gas))
+    result = replace(result, dataset=replace(result.dataset, notes=(*about, *result.dataset.notes)))
     score = evaluated(result.exported.model, result.test)
     found += agreement.check(sensor, identity(data[0])[1], score, recipe.level)
     figures = {**summary(result), "trials": recipe.trials}
@@ -62,7 +72,7 @@ def fit(
         from model_export.calibration.report import write  # noqa: PLC0415 - matplotlib takes a second
 
         write(result, figures | judged(found), report)
-    sentence = summaries.fitted(figures, source.test_share, report, words.verdict(found))
+    sentence = fit_sentence(figures, source.test_share, report, words.verdict(found))
     return CommandResult(figures | judged(found), (*result.dataset.notes, *warnings(found)), sentence)
 
 
@@ -87,7 +97,7 @@ def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> CommandRe
             f"do not use the bundle here{advice}"
         )
     figures |= {"level": level}
-    return CommandResult(figures, tuple(messages), summaries.evaluated(figures))
+    return CommandResult(figures, tuple(messages), evaluate_sentence(figures))
 
 
 def adapt(
@@ -97,8 +107,9 @@ def adapt(
     require_places(bundle=out, inputs=data)
     model = export.read(bundle)
     source = replace(source, window_ms=model.window_ms)
-    found = examined(data, model.sensor, source, strict=strict)
-    dataset = _beside(model, data, source)
+    recording = read_files(data, model.sensor, source.layout, model.measured)
+    found = examined(recording, data[0], source, strict=strict)
+    dataset = _windows(model, recording, source.reference)
     part, test = split(dataset, source.test_share)
     moved = adapted(model, part)
     written = export.write(_noted(moved, adapted_on=dataset.name), out, dataset)
@@ -117,7 +128,7 @@ def adapt(
     }
     others = files_of_other_sensors(data, model.sensor, ITS_SENSOR)
     messages = (*others, *_messages(model, dataset), *warnings(found))
-    sentence = summaries.adapted(figures, written, words.verdict(found))
+    sentence = adapt_sentence(figures, written, words.verdict(found))
     return CommandResult(figures | _written(written) | judged(found), messages, sentence)
 
 
@@ -135,12 +146,16 @@ def transfer(
     require_places(bundle=out, inputs=(*source_data, *target_data))
     model = export.read(bundle)
     source = replace(source, window_ms=model.window_ms)
-    found = [
-        *examined_alone(source_data, model.sensor, source, strict=strict),
-        *examined_alone(target_data, require_sensor(sensor), source, strict=strict),
+    both = [
+        read_files(paths, owner, source.layout, model.measured, with_reference=False)
+        for paths, owner in ((source_data, model.sensor), (target_data, require_sensor(sensor)))
     ]
-    there = _read(model, source_data, model.sensor, source.layout, None)
-    here = _read(model, target_data, sensor, source.layout, None)
+    found = [
+        finding
+        for recording, paths in zip(both, (source_data, target_data), strict=True)
+        for finding in examined_alone(recording, paths[0], source, strict=strict)
+    ]
+    there, here = (_windows(model, recording, None) for recording in both)
     moved, fitted = transfers.transfer(model, there, here)
     written = export.write(_noted(moved, transferred_from=model.sensor), out, here)
     figures = {
@@ -156,7 +171,7 @@ def transfer(
         *files_of_other_sensors(target_data, sensor, NAMED),
     )
     messages = (*others, *there.notes, *here.notes, *warnings(found))
-    sentence = summaries.transferred(figures, written, words.verdict(found))
+    sentence = transfer_sentence(figures, written, words.verdict(found))
     return CommandResult(figures | _written(written) | judged(found), messages, sentence)
 
 
@@ -195,6 +210,16 @@ def compress(
     return CommandResult(figures, dataset.notes)
 
 
+def convert(data: Sequence[Path], sensor: str, out: Path, *, source: Source) -> CommandResult:
+    """A recording as CSV that every program reads; the reference is in it if the files have one."""
+    require_places(table=out, inputs=data)
+    recording = read_files(data, require_sensor(sensor), source.layout, with_reference=None)
+    rows = mend.table(recording)
+    write_atomically(out, rows.to_csv(index=False).encode())
+    figures = {"sensor": sensor, "rows": len(rows), "columns": [*rows.columns], "recording": str(out)}
+    return CommandResult(figures, recording.notes, f"{len(rows)} rows in {out}.")
+
+
 def inspect(bundle: Path, plot: Path | None = None) -> CommandResult:
     """The content of a bundle; `edge-agent inspect` prints the same."""
     require_places(plot=plot, inputs=[bundle])
@@ -205,25 +230,28 @@ def inspect(bundle: Path, plot: Path | None = None) -> CommandResult:
     return CommandResult(inspection(model, bundle.stat().st_size))
 
 
+def read_files(
+    paths: Sequence[Path],
+    sensor: str,
+    layout: Layout,
+    channels: Sequence[str] | None = None,
+    *,
+    with_reference: bool | None = True,
+) -> Recording:
+    """A sensor's recording, read once for all that follows, with a progress bar on a terminal."""
+    with bar(f"reading {title(paths)}") as progress:
+        return read(paths, sensor, layout, channels, with_reference, progress)
+
+
 def _beside(model: Model, data: Sequence[Path], source: Source) -> Dataset:
-    """The recording of the model's sensor, with the model's channels and unit."""
-    return _read(model, data, model.sensor, source.layout, source.reference)
+    """The windows of the model's sensor, with the model's channels and unit."""
+    recording = read_files(data, model.sensor, source.layout, model.measured)
+    return _windows(model, recording, source.reference)
 
 
-def _read(
-    model: Model, data: Sequence[Path], sensor: str, layout: Layout, reference: Stamp | None
-) -> Dataset:
-    """A recording with all channels of the model, measured or not."""
-    dataset = load(
-        data,
-        sensor,
-        model.unit,
-        layout,
-        channels=model.measured,
-        reference=reference,
-        window_ms=model.window_ms,
-    )
-    return dataset.warmed(model.warming)
+def _windows(model: Model, recording: Recording, reference: Stamp | None) -> Dataset:
+    """Windows with all channels of the model, measured or not."""
+    return windows(recording, model.unit, reference, model.window_ms).warmed(model.warming)
 
 
 def _messages(model: Model, dataset: Dataset) -> tuple[str, ...]:

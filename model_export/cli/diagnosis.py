@@ -7,13 +7,12 @@ from typing import Any
 
 from edge_agent.core.errors import BadRecording, RespireError
 from model_export.calibration.fit import Progress, Source, require_sensor
-from model_export.cli import summaries
-from model_export.cli.console import CommandResult
-from model_export.cli.examination import warnings
+from model_export.cli.console import CommandResult, diagnose_sentence
 from model_export.doctor import mend as mends
 from model_export.doctor import picture, words
 from model_export.doctor.diagnose import Diagnosis, findings_of
 from model_export.doctor.diagnose import diagnose as diagnosed
+from model_export.doctor.examination import warnings
 from model_export.doctor.prepare import case_of
 from model_export.figures.axes import png
 from model_export.files import require_places, write_atomically
@@ -39,9 +38,7 @@ def diagnose(
     if plot:
         write_atomically(plot, png(picture.picture(found)))
     figures, lines = _mended(data[0], found, source, mend) if mend else ({}, ())
-    return CommandResult(
-        words.data(found) | figures, (*words.lines(found), *lines), summaries.diagnosed(found)
-    )
+    return CommandResult(words.data(found) | figures, (*words.lines(found), *lines), diagnose_sentence(found))
 
 
 def _require_one(data: Sequence[Path], mend: Path | None) -> None:

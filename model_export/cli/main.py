@@ -234,6 +234,27 @@ def inspect(bundle: Bundle, plot: Plot = None) -> None:
 
 
 @app.command(cls=Plain)
+@reading("window", "test_share")
+def convert(
+    data: Data,
+    *,
+    sensor: Sensor,
+    out: Annotated[Path, typer.Option(help="The CSV to write.")],
+    source: "Source",
+) -> None:
+    """Write a recording as plain CSV, with our column names and times in UTC.
+
+    `edge-agent replay` reads this.
+
+    \b
+    model-export convert van.parquet --sensor 5A2D --columns op1=co_we,op2=co_ae --out 5A2D.csv
+    """
+    from model_export.cli import commands  # noqa: PLC0415 - as above
+
+    print_result(commands.convert(data, sensor, out, source=source))
+
+
+@app.command(cls=Plain)
 @reading("test_share")
 def diagnose(
     data: Annotated[

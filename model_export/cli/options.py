@@ -23,9 +23,9 @@ def _columns(text: str) -> dict[str, str]:
 
 
 def _minutes(text: str) -> int:
-    from model_export.recordings.mending import parse_minutes  # noqa: PLC0415 - as above
+    from model_export.recordings.dataset import parse_minutes  # noqa: PLC0415 - as above
 
-    return _usage(parse_minutes, text)
+    return _usage(parse_minutes, text) if text else 0
 
 
 def _window(text: str) -> int:
@@ -70,12 +70,19 @@ def _sizes(text: str) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
-Data = Annotated[list[Path], typer.Argument(help="CSV or Parquet files of one sensor.", metavar="DATA")]
+Data = Annotated[
+    list[Path], typer.Argument(help="CSV, Excel or Parquet files of one sensor.", metavar="DATA")
+]
 Bundle = Annotated[Path, typer.Argument(help="A bundle file.", metavar="BUNDLE")]
 Sensor = Annotated[str, typer.Option(help="The sensor's id, as in its MQTT topics.")]
 Out = Annotated[Path, typer.Option(help="The bundle to write.")]
 Columns = Annotated[
-    Any, typer.Option(parser=_columns, metavar="OURS=THEIRS,…", help="Column names, such as op1=co_we.")
+    Any,
+    typer.Option(
+        parser=_columns,
+        metavar="OURS=THEIRS,…",
+        help="Column names, such as op1=co_we or timestamp=Date+Time.",
+    ),
 ]
 Timezone = Annotated[
     str | None, typer.Option(help="Time zone of timestamps without one, such as Asia/Kolkata.")
@@ -95,6 +102,14 @@ Sizes = Annotated[Any, typer.Option(parser=_sizes, metavar="N,N,…", help="Size
 Window = Annotated[
     Any, typer.Option(parser=_window, metavar="N(min|h)", help="Length of the windows, 5min to 24h.")
 ]
+Dates = Annotated[
+    Literal["auto", "day-first", "month-first"], typer.Option(help="Order of dates such as 09/12/2017.")
+]
+Separator = Annotated[str | None, typer.Option(metavar="MARK", help="Between values: , ; tab or |.")]
+Decimal = Annotated[str | None, typer.Option(metavar="MARK", help="In numbers: . or a comma.")]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of text, such as utf-8 or cp1252.")]
+Header = Annotated[int | None, typer.Option(min=1, metavar="LINE", help="Line with the column names.")]
+Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of an Excel workbook.")]
 Shift = Annotated[
     Any,
     typer.Option(
@@ -124,7 +139,13 @@ def _source(
     timezone: Timezone = None,
     reference: Stamp = "auto",
     window: Window = "15min",
-    shift: Shift = "0min",
+    dates: Dates = "auto",
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    header: Header = None,
+    sheet: Sheet = None,
+    shift: Shift = "",
     swap: Swap = "",
     below: Below = "",
     above: Above = "",
@@ -133,10 +154,20 @@ def _source(
     """How files are read, from the options of `reading`."""
     from model_export.calibration.fit import Source  # noqa: PLC0415 - as above
     from model_export.recordings.mending import Mending  # noqa: PLC0415 - as above
+    from model_export.recordings.table_files import Shape  # noqa: PLC0415 - as above
     from model_export.recordings.tables import Layout  # noqa: PLC0415 - as above
 
-    layout = Layout(columns, timezone, Mending(shift, swap, below, above))
-    return Source(layout, reference, test_share, window)
+    asked = shift or swap or below or above
+    mending = Mending(shift, swap, below, above) if asked else None
+    shape = Shape(_mark(separator), decimal, encoding, header, sheet)
+    return Source(Layout(columns, timezone, mending, dates, shape), reference, test_share, window)
+
+
+def _mark(separator: str | None) -> str | None:
+    mark = "\t" if separator == "tab" else separator
+    if mark is not None and len(mark) != 1:
+        raise typer.BadParameter(f"expected one of , ; | or tab, got {separator!r}", param_hint="--separator")
+    return mark
 
 
 def reading(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

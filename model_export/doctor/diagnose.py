@@ -18,6 +18,7 @@ from model_export.doctor import (
     sentinel,
     sisters,
     stuck,
+    units,
     zero_shift,
 )
 from model_export.doctor.case import Case
@@ -37,6 +38,7 @@ CHECKS: tuple[Check, ...] = (
     dead.check,
     stuck.check,
     clipped.check,
+    units.check,
     coverage.check,
     outliers.check,
     drift.check,
@@ -46,7 +48,7 @@ CHECKS: tuple[Check, ...] = (
 )
 
 # The checks of a sensor alone, without a reference.
-ALONE: tuple[Check, ...] = (sentinel.check, dead.check, stuck.check, clipped.check)
+ALONE: tuple[Check, ...] = (sentinel.check, dead.check, stuck.check, clipped.check, units.check)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def case_of(recording: Recording, dataset: str, stamp: Stamp = "auto", window_ms
     first, second = whole.halves()
     found, halves = scan(whole), (scan(first), scan(second))
     minutes = 0 if clock.changed(halves) else clock.offset(found)
-    means = windows(shifted(moving, minutes), "", stamp, window_ms)
+    means = windows(shifted(moving, minutes) if minutes else moving, "", stamp, window_ms)
     law, still = law_of(means), dead(means)
     return Case(recording.sensor, dataset, recording, found, halves, minutes, means, still, law, codes)
 

@@ -1,8 +1,11 @@
-"""Windows of one sensor beside the reference, made by the agent's own windows and coverage rule."""
+"""Windows of one sensor beside the reference, with the numbers and the coverage rule of the agent."""
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from math import fsum
 from pathlib import Path
 from typing import Literal
 
@@ -12,16 +15,18 @@ from numpy.typing import NDArray
 from edge_agent.core.coverage import expected_minutes, needed_minutes
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
-from edge_agent.core.messages import Reading, format_time
+from edge_agent.core.messages import format_time
 from edge_agent.core.warming import DIGITS, PREFIX, weights
-from edge_agent.core.windows import MINUTE_MS, WINDOW_MS, Window, Windows
-from model_export.recordings.mending import parse_minutes
+from edge_agent.core.windows import MINUTE_MS, WINDOW_MS
 from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.tables import Layout, cadence_minutes, read
 from model_export.regression.metrics import varies
 
 MIN_WINDOWS = 50
 SHORTEST_MS, LONGEST_MS = 300_000, 86_400_000  # windows
+MOST_PER_MS = 500  # a reading of one channel, on average in a window: as the agent takes them
+
+_MINUTES = {"min": 1, "h": 60}
 
 Stamp = Literal["auto", "average", "start", "end"]
 _Means = dict[str, dict[int, float]]  # column -> {window start: mean}
@@ -87,12 +92,16 @@ def load(
 ) -> Dataset:
     """The windows of a sensor from its files; with `reference=None` the reference is not read."""
     recording = read(paths, sensor, layout, channels, with_reference=reference is not None)
+    return windows(recording, unit, reference, window_ms)
+
+
+def _require_measured(recording: Recording) -> None:
+    """Refuse a channel with the name of a derived one."""
     if taken := [name for name in recording.channels if name.startswith(PREFIX)]:
         raise BadRecording(
             f"{recording.name}: {taken[0]}: expected another name for a channel, {PREFIX}… is derived from "
             "temperature; rename it with --columns"
         )
-    return windows(recording, unit, reference, window_ms)
 
 
 def windows(
@@ -104,6 +113,7 @@ def windows(
     per window, stamped with the "start" or the "end" of the window. "auto" chooses "start" for a reference
     with one value per window, otherwise "average". With None there is no reference.
     """
+    _require_measured(recording)
     cadence = {column: cadence_minutes(series.at_ms) for column, series in recording.series.items()}
     if reference == "auto":
         reference = "start" if cadence[REFERENCE] == window_ms // MINUTE_MS else "average"
@@ -138,6 +148,18 @@ def windows(
         dropped_windows=dropped,
         notes=(*recording.notes, *_cadence_notes(recording.name, slow, averaged, window_ms)),
     )
+
+
+def parse_minutes(text: str) -> int:
+    """Minutes from 60min, -15min or 1h; ValueError says what was expected.
+
+    >>> parse_minutes("60min"), parse_minutes("-1h")
+    (60, -60)
+    """
+    match = re.fullmatch(r"([+-]?\d{1,4})\s*(min|h)", text.strip())
+    if not match:
+        raise ValueError(f"expected minutes or hours such as 60min or -1h, got {text!r:.80}")
+    return int(match[1]) * _MINUTES[match[2]]
 
 
 def parse_window(text: str) -> int:
@@ -208,12 +230,12 @@ def _means(recording: Recording, cadence: Mapping[str, int], window_ms: int) -> 
             )
     needed = {column: needed_minutes(window_ms, minutes) for column, minutes in cadence.items()}
     seen: set[int] = set()
-    means: _Means = {column: {} for column in needed}
-    for window in _windows(recording, tuple(needed), window_ms):
-        seen.add(window.start_ms)
-        for column, mean in window.channels.items():
-            if mean.minutes >= needed[column]:
-                means[column][window.start_ms] = mean.mean
+    means: _Means = {}
+    for column, least in needed.items():
+        starts, present, averages = _averages(recording.series[column], window_ms)
+        seen.update(starts.tolist())
+        enough = present >= least
+        means[column] = dict(zip(starts[enough].tolist(), averages[enough].tolist(), strict=True))
     return seen, means
 
 
@@ -224,21 +246,30 @@ def _longer_windows(minutes: int) -> str:
     return f"use --window {minutes}min" if minutes % 60 else f"use --window {minutes // 60}h"
 
 
-def _windows(recording: Recording, columns: tuple[str, ...], window_ms: int) -> Iterator[Window]:
-    """The agent's windows of all columns, fed in the order of time."""
-    series = [recording.series[column] for column in columns]
-    at_ms = np.concatenate([one.at_ms for one in series])
-    values = np.concatenate([one.values for one in series])
-    owners = np.repeat(np.arange(len(series)), [len(one.at_ms) for one in series])
-    order = np.argsort(at_ms, kind="stable")
-    fed = zip(at_ms[order].tolist(), owners[order].tolist(), values[order].tolist(), strict=True)
-    open_windows, current = Windows(length_ms=window_ms), -1
-    for time, owner, value in fed:
-        if time // window_ms != current:
-            current = time // window_ms
-            yield from open_windows.close()
-        open_windows.add(Reading(recording.sensor, columns[owner], time, value), now_ms=time)
-    yield from open_windows.close_all()
+def _averages(series: Series, window_ms: int) -> tuple[NDArray[np.int64], NDArray[np.intp], Array]:
+    """Starts, minutes and means of the windows of a series, the same bits as those of the agent's windows."""
+    places = _runs(series.at_ms // window_ms)
+    sizes = np.diff(places, append=len(series.at_ms))
+    kept = np.arange(len(series.at_ms)) - np.repeat(places, sizes) < window_ms // MOST_PER_MS
+    minutes, values = series.at_ms[kept] // MINUTE_MS, series.values[kept]
+    starts = _runs(minutes)
+    windows = minutes[starts] * MINUTE_MS // window_ms
+    first = _runs(windows)
+    averages = _run_means(_run_means(values, starts), first)
+    return windows[first] * window_ms, np.diff(first, append=len(windows)), averages
+
+
+def _runs(keys: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The places where runs of equal keys begin."""
+    return np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1])))
+
+
+def _run_means(values: Array, starts: NDArray[np.intp]) -> Array:
+    """The mean of each run, added up exactly as in `edge_agent.core.windows.average`."""
+    if len(starts) == len(values):
+        return values
+    listed, bounds = values.tolist(), [*starts.tolist(), len(values)]
+    return np.array([fsum(listed[first:after]) / (after - first) for first, after in pairwise(bounds)])
 
 
 def _as_recorded(series: Series, shift_ms: int, window_ms: int) -> dict[int, float]:

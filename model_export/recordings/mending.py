@@ -1,6 +1,5 @@
 """Corrections of a recording: the reference's clock, swapped columns, and values that are no measurements."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -9,8 +8,6 @@ import numpy as np
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.windows import MINUTE_MS
 from model_export.recordings.recording import REFERENCE, Recording, Series
-
-_MINUTES = {"min": 1, "h": 60}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +61,6 @@ def shifted(recording: Recording, minutes: int) -> Recording:
 def written(limits: Mapping[str, float]) -> str:
     """Limits as the options have them."""
     return ",".join(f"{column}={limit:g}" for column, limit in limits.items())
-
-
-def parse_minutes(text: str) -> int:
-    """Minutes from 60min, -15min or 1h; ValueError says what was expected.
-
-    >>> parse_minutes("60min"), parse_minutes("-1h")
-    (60, -60)
-    """
-    match = re.fullmatch(r"([+-]?\d{1,4})\s*(min|h)", text.strip())
-    if not match:
-        raise ValueError(f"expected minutes or hours such as 60min or -1h, got {text!r:.80}")
-    return int(match[1]) * _MINUTES[match[2]]
 
 
 def parse_swap(text: str) -> tuple[str, ...]:

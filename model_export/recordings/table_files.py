@@ -1,130 +1,351 @@
-"""CSV and Parquet files as tables, and their time stamps as milliseconds UTC."""
+"""CSV, Excel and Parquet files as tables: what a file is, how it is written, and its rows."""
 
+import bz2
+import codecs
+import csv
+import gzip
+import lzma
+import re
 import zlib
-from dataclasses import dataclass
-from lzma import LZMAError
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
-from zoneinfo import ZoneInfo
+from typing import Any, BinaryIO, cast
+from zipfile import BadZipFile, ZipFile
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa  # type: ignore[import-untyped]
-from numpy.typing import NDArray
+import pyarrow.csv as pacsv  # type: ignore[import-untyped]
+from pyarrow import parquet
 
 from edge_agent.core.errors import BadRecording
-from edge_agent.core.messages import EPOCH_SECONDS_BELOW, LAST_MS
+from edge_agent.core.messages import SENSOR, TIMESTAMP
 
-UNREADABLE = -1  # in the place of a time
-_OFFSET = r"(?:Z|[+-]\d{2}:?\d{2})\s*$"
-_BROKEN = (OSError, ValueError, EOFError, zlib.error, LZMAError, BadZipFile, pa.ArrowException)
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+HEAD_BYTES = 65_536
+LOUD_BYTES = 16_777_216  # a smaller file is read before a progress bar would be seen
+LINES = 60  # that are looked at
+PREAMBLE = 40  # lines before a header
+EXCEL = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+PACKED: Mapping[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+FOREIGN = {b"{": "JSON", b"[": "JSON", b"<": "HTML or XML", b"%": "PDF"}
+_BROKEN = (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, BadZipFile, pa.ArrowException)
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+_WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+
+Progress = Callable[[int, int], None]
+Names = Callable[[Sequence[str]], Mapping[str, str]]  # a header's columns -> {theirs: ours}, those to read
 
 
 @dataclass(frozen=True, slots=True)
-class Stamps:
-    """Milliseconds UTC, UNREADABLE where a stamp is not readable; `naive` if any has no time zone."""
+class Shape:
+    """How a file is written; None is detected."""
 
-    at_ms: NDArray[np.int64]
-    naive: bool
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: int | None = None  # the line with the names of the columns, from 1
+    sheet: str | None = None  # of a workbook
 
 
-def table(path: Path) -> pd.DataFrame:
-    """The rows of a file, with the column names of its header."""
-    kind = "Parquet" if path.suffix == ".parquet" else "CSV"
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a file under our names, all names in its header, and what was detected, in words."""
+
+    rows: pd.DataFrame
+    columns: tuple[str, ...]
+    said: tuple[str, ...] = ()
+    ragged: int = 0  # rows with another number of cells than the header, which are left out
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The shape of a text or a sheet, complete."""
+
+    separator: str
+    decimal: str
+    encoding: str
+    header: int  # from 0
+    units: int  # rows after the header without a number
+    names: tuple[str, ...]
+
+    def words(self, asked: Shape) -> tuple[str, ...]:
+        """What was detected and is not usual."""
+        marks = SEPARATORS.get(self.separator, repr(self.separator))
+        found = (
+            (f"values separated by {marks}", self.separator != "," and not asked.separator),
+            ("decimal commas", self.decimal == "," and not asked.decimal),
+            (f"text as {self.encoding}", self.encoding != "utf-8" and not asked.encoding),
+            (f"the header in line {self.header + 1}", self.header > 0 and not asked.header),
+            (f"{self.units} row{'s' * (self.units > 1)} of units left out", self.units > 0),
+        )
+        return tuple(text for text, unusual in found if unusual)
+
+
+def table(path: Path, names: Names, shape: Shape | None = None, progress: Progress | None = None) -> Table:
+    """The columns of a file that `names` chooses."""
+    shape = shape or Shape()
+    kind = "CSV"
     try:
-        rows = pd.read_parquet(path, engine="pyarrow") if kind == "Parquet" else _csv(path)
+        with path.open("rb") as file:
+            start = file.read(8)
+        if start.startswith(b"PAR1") or path.suffix == ".parquet":
+            kind = "Parquet"
+            found = _parquet(path, names)
+        elif start.startswith(EXCEL) and not _is_packed_text(path):
+            kind = "an Excel workbook"
+            found = _excel(path, names, shape)
+        else:
+            found = _text(path, names, shape, progress)
     except FileNotFoundError:
         raise BadRecording(f"{path}: expected a recording, got no such file; check the path") from None
     except IsADirectoryError:
         raise BadRecording(f"{path}: expected a file, got a directory; name the files in it") from None
-    except pd.errors.EmptyDataError:
-        raise BadRecording(f"{path.name}: expected a header and rows, got an empty file") from None
     except _BROKEN as error:
         raise BadRecording(
             f"{path.name}: expected {kind}, got something else or a cut file; --debug shows more"
         ) from error
-    if rows.empty:
+    if not len(found.rows) and found.ragged:
+        raise BadRecording(
+            f"{path.name}: expected {len(found.columns)} cells in each row as in the header, got another "
+            "number in all rows; is --separator right?"
+        )
+    if not len(found.rows):
         raise BadRecording(f"{path.name}: expected a header and rows, got no rows")
-    return rows.reset_index(drop=True)
+    return found
 
 
-def _csv(path: Path) -> pd.DataFrame:
-    with path.open("rb") as file:
-        if file.read(2) in _UTF16:
-            raise BadRecording(f"{path.name}: expected UTF-8, got UTF-16; save it as CSV UTF-8")
-    header = [*map(str, pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0])]
-    _require_commas(header, path.name)
-    rows = pd.read_csv(path, low_memory=False)
-    # pandas calls a second op1 op1.1, and keeps the spaces around a name.
-    repeats = len(set(header)) < len(header) == len(rows.columns)
-    rows.columns = pd.Index([str(name).strip() for name in (header if repeats else rows.columns)])
+def _parquet(path: Path, names: Names) -> Table:
+    columns = [name for name in parquet.read_schema(path).names if not name.startswith("__index_level_")]
+    chosen = names(columns)
+    rows = parquet.read_table(path, columns=[*chosen]).to_pandas().reset_index(drop=True)
+    return Table(rows[[*chosen]].rename(columns=dict(chosen)), tuple(columns))
+
+
+def _excel(path: Path, names: Names, shape: Shape) -> Table:
+    from python_calamine import CalamineError, CalamineWorkbook  # noqa: PLC0415 - only for workbooks
+
+    try:
+        book = CalamineWorkbook.from_path(str(path))
+        sheets = [name for name in book.sheet_names if book.get_sheet_by_name(name).height > 1]
+        if not sheets or (shape.sheet and shape.sheet not in sheets):
+            raise BadRecording(
+                f"{path.name}: expected a sheet {shape.sheet or 'with rows'}, got "
+                f"{', '.join(sheets) or 'none'}; name it with --sheet"
+            )
+        cells = book.get_sheet_by_name(shape.sheet or sheets[0]).to_python(skip_empty_area=False)
+    except CalamineError as error:
+        raise OSError(str(error)) from error
+    texts = [[str(cell).strip() for cell in row] for row in cells[:LINES]]
+    found = _found(texts, shape, ",", "utf-8")
+    rows = pd.DataFrame(cells[found.header + 1 + found.units :], columns=[*found.names], dtype=object)
+    chosen = names(found.names)
+    rows = rows[[*chosen]].rename(columns=dict(chosen))
+    rows = rows.mask(rows.map(lambda cell: isinstance(cell, str) and not cell.strip()))
+    rows = rows[rows.notna().any(axis=1)].reset_index(drop=True)
+    if TIMESTAMP in rows:
+        rows[TIMESTAMP] = _excel_times(rows[TIMESTAMP])
+    which = (f"sheet {sheets[0]} of {len(sheets)}",) if sheets[1:] and not shape.sheet else ()
+    return Table(rows, found.names, (*which, *found.words(replace(shape, separator=","))))
+
+
+def _excel_times(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Days of Excel are rounded to seconds: 16:53:00 may come as 16:52:59.999."""
+    if column.map(lambda cell: hasattr(cell, "year")).mean() > 0.5:
+        return pd.to_datetime(column, errors="coerce").dt.round("s")
+    if column.map(lambda cell: isinstance(cell, int | float)).all():
+        return column.astype(float)
+    return column
+
+
+def _text(path: Path, names: Names, shape: Shape, progress: Progress | None) -> Table:
+    with _opened(path) as file:
+        head = file.read(HEAD_BYTES)
+    texts, separator, encoding = _lines(path.name, head, shape)
+    found = _found(texts, shape, separator, encoding)
+    chosen = names(found.names)
+    # By place: a name may be there twice.
+    picked = {str(place): chosen[name] for place, name in enumerate(found.names) if name in chosen}
+    if not picked:
+        return Table(pd.DataFrame(index=range(1)), found.names)
+    ragged = Counter[str]()
+    try:
+        rows = _csv(path, found, picked, ragged, progress)
+    except pa.ArrowInvalid:  # a cell that is no number, maybe far down: all as text, and a closer look
+        ragged.clear()
+        rows = _csv(path, found, picked, ragged, progress, as_text=True)
+    rows.columns = pd.Index([*picked.values()])
+    return Table(rows, found.names, found.words(shape), ragged["skip"])
+
+
+def _csv(
+    path: Path,
+    found: _Found,
+    picked: Mapping[str, str],
+    ragged: Counter[str],
+    progress: Progress | None,
+    *,
+    as_text: bool = False,
+) -> pd.DataFrame:
+    """The picked columns; all but times and sensors are numbers, or texts that are to become numbers."""
+
+    def skip(_: Any) -> str:
+        ragged["skip"] += 1
+        return "skip"
+
+    numbers = [place for place, ours in picked.items() if not ours.startswith((TIMESTAMP, SENSOR))]
+    types = {place: pa.string() for place, ours in picked.items() if as_text or ours == SENSOR}
+    types |= {place: pa.float64() for place in numbers if not as_text}
+    columns = [str(place) for place in range(len(found.names))]
+    with _opened(path, progress) as file:
+        read = pacsv.read_csv(
+            file,
+            pacsv.ReadOptions(
+                column_names=columns, skip_rows=found.header + 1 + found.units, encoding=found.encoding
+            ),
+            pacsv.ParseOptions(delimiter=found.separator, invalid_row_handler=skip),
+            pacsv.ConvertOptions(
+                column_types=types,
+                include_columns=[*picked],
+                decimal_point=found.decimal,
+                strings_can_be_null=True,
+            ),
+        )
+    rows: pd.DataFrame = read.to_pandas(split_blocks=True, self_destruct=True, date_as_object=False)
+    if as_text and found.decimal == ",":
+        for place in numbers:
+            rows[place] = rows[place].str.replace(",", ".")
     return rows
 
 
-def _require_commas(header: list[str], name: str) -> None:
-    found = next((word for mark, word in _SEPARATORS.items() if mark in header[0]), None)
-    if len(header) == 1 and found:
+@contextmanager
+def _opened(path: Path, progress: Progress | None = None) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked, whatever it is called; `progress` hears how far it is read."""
+    with path.open("rb") as raw:
+        start = raw.read(4)
+        raw.seek(0)
+        size = path.stat().st_size
+        counted = _Counted(raw, size, progress) if progress and size > LOUD_BYTES else raw
+        unpack = PACKED.get(start[:2])
+        if start in EXCEL[:1]:
+            with ZipFile(path) as archive, archive.open(archive.namelist()[0]) as member:
+                yield cast(BinaryIO, member)
+        elif unpack:
+            with unpack(cast(BinaryIO, counted), "rb") as unpacked:
+                yield cast(BinaryIO, unpacked)
+        else:
+            yield cast(BinaryIO, counted)
+
+
+class _Counted:
+    """A file that reports how much of it is read."""
+
+    def __init__(self, file: BinaryIO, size: int, progress: Progress) -> None:
+        self._file, self._size, self._progress = file, size, progress
+        self.closed = False
+
+    def read(self, count: int = -1) -> bytes:
+        """The next bytes."""
+        data = self._file.read(count)
+        self._progress(self._file.tell(), self._size)
+        return data
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def close(self) -> None:
+        """The owner closes the file."""
+
+
+def _is_packed_text(path: Path) -> bool:
+    """Whether a zip file holds one table and no workbook."""
+    with path.open("rb") as file:
+        if file.read(4) != EXCEL[0]:
+            return False
+    with ZipFile(path) as archive:
+        names = archive.namelist()
+    if "[Content_Types].xml" in names or len(names) == 0:
+        return False
+    if names[1:]:
         raise BadRecording(
-            f"{name}: expected values separated by commas, got {found}; "
-            "save it with commas, and with points in numbers"
+            f"{path.name}: expected one file inside, got {len(names)}; unpack it and name them"
         )
+    return True
 
 
-def zone(name: str) -> ZoneInfo:
-    """The time zone of that name in the IANA database."""
+def _lines(name: str, head: bytes, shape: Shape) -> tuple[list[list[str]], str, str]:
+    """The first lines in cells, with the separator and the encoding."""
+    encoding = shape.encoding or _encoding(head)
+    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head).removeprefix("\ufeff")
+    if not text.strip():
+        raise BadRecording(f"{name}: expected a header and rows, got an empty file")
+    if foreign := FOREIGN.get(text.lstrip()[:1].encode(errors="replace")):
+        raise BadRecording(f"{name}: expected CSV, Excel or Parquet, got {foreign}; save its rows as CSV")
+    if "\x00" in text:
+        raise BadRecording(f"{name}: expected CSV, got something else or a cut file; --debug shows more")
+    lines = text.splitlines()
+    if len(head) == HEAD_BYTES:
+        lines = lines[:-1]
+    if not lines:
+        raise BadRecording(f"{name}: expected lines, got one of more than {HEAD_BYTES} bytes; is it CSV?")
+    lines = lines[:LINES]
+    declared = re.fullmatch(r"\W*sep=(.)\W*", lines[0])  # what Excel writes, and reads
+    separator = shape.separator or (declared[1] if declared else _separator(lines))
+    return [[cell.strip() for cell in row] for row in _cells(lines, separator)], separator, encoding
+
+
+def _encoding(head: bytes) -> str:
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
     try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise BadRecording(f"--timezone: expected a name such as Asia/Kolkata, got {name!r}") from None
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
 
 
-def parse_stamps(column: "pd.Series[Any]", local: ZoneInfo | None = None) -> Stamps:
-    """The time stamps of a column: ISO 8601, epoch seconds or milliseconds, or Parquet times.
-
-    Stamps without an offset are local time, or UTC if no zone is given. `edge_agent.core.messages.parse_time`
-    reads one stamp by the same rules; this reads a column at the speed of pandas. Dates such as 12/09/2017
-    are not readable: the month is unclear. Neither is a local time that a change of clocks skips or repeats.
-
-    >>> parse_stamps(pd.Series(["2024-02-01T10:15:30", "2024-02-01T10:15:30Z", "soon"]), zone("Asia/Kolkata"))
-    Stamps(at_ms=array([1706762730000, 1706782530000,            -1]), naive=True)
-    """
-    if pd.api.types.is_numeric_dtype(column):
-        return Stamps(_epoch(column.to_numpy(dtype=float, na_value=np.nan)), naive=False)
-    if pd.api.types.is_datetime64_any_dtype(column):
-        naive = column.dt.tz is None
-        return Stamps(_milliseconds(_localised(column, local) if naive else column), naive=naive)
-    return _iso(column.astype("string"), local)
+def _cells(lines: Sequence[str], separator: str) -> list[list[str]]:
+    """One row a line, so that the numbers of rows are those of lines."""
+    return [next(csv.reader([line], delimiter=separator), []) for line in lines]
 
 
-def _epoch(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    at_ms = np.where(np.abs(numbers) < EPOCH_SECONDS_BELOW, numbers * 1000.0, numbers)
-    # NaN compares false.
-    readable = (at_ms >= 0.0) & (at_ms < LAST_MS)
-    return np.where(readable, np.rint(np.where(readable, at_ms, 0.0)), UNREADABLE).astype(np.int64)
+def _separator(lines: Sequence[str]) -> str:
+    """The mark that cuts the most lines into the same number of cells, at least two."""
+
+    def alike(separator: str) -> tuple[int, int]:
+        widths = Counter(len(row) for row in _cells(lines, separator) if len(row) > 1)
+        return max(((count, width) for width, count in widths.items()), default=(0, 0))
+
+    # With decimal commas both cut: the header has as many semicolons as the rows, but fewer commas.
+    return max(SEPARATORS, key=lambda separator: (alike(separator)[0], len(_cells(lines[:1], separator)[0])))
 
 
-def _iso(texts: "pd.Series[Any]", local: ZoneInfo | None) -> Stamps:
-    """A column may have stamps with and without an offset."""
-    aware = texts.str.contains(_OFFSET, regex=True).fillna(False).to_numpy(dtype=bool)
-    at_ms = np.full(len(texts), UNREADABLE, dtype=np.int64)
-    with_offset = pd.to_datetime(texts[aware], format="ISO8601", errors="coerce", utc=True)
-    without = pd.to_datetime(texts[~aware], format="ISO8601", errors="coerce")
-    at_ms[aware] = _milliseconds(with_offset)
-    at_ms[~aware] = _milliseconds(_localised(without, local))
-    return Stamps(at_ms, naive=bool(without.notna().any()))
-
-
-def _localised(times: "pd.Series[Any]", local: ZoneInfo | None) -> "pd.Series[Any]":
-    localised: pd.Series[Any] = times.dt.tz_localize(
-        local or ZoneInfo("UTC"), ambiguous="NaT", nonexistent="NaT"
+def _found(texts: Sequence[Sequence[str]], shape: Shape, separator: str, encoding: str) -> _Found:
+    """The header, the rows of units and the decimal mark in the first rows."""
+    header = _header(texts) if shape.header is None else shape.header - 1
+    if not 0 <= header < len(texts):
+        raise BadRecording(f"--header: expected a line from 1 to {len(texts)}, got {shape.header}")
+    after = texts[header + 1 :]
+    units = next((place for place, row in enumerate(after[:3]) if any(map(_is_value, row))), 0)
+    cells = [cell for row in after for cell in row]
+    commas = any(map(_WITH_COMMA.fullmatch, cells)) and not any(map(_WITH_POINT.fullmatch, cells))
+    return _Found(
+        separator, shape.decimal or ("," if commas else "."), encoding, header, units, tuple(texts[header])
     )
-    return localised
 
 
-def _milliseconds(times: "pd.Series[Any]") -> NDArray[np.int64]:
-    naive = times.dt.tz_convert("UTC").dt.tz_localize(None)
-    at_ms = naive.to_numpy().astype("datetime64[ms]").astype(np.int64)
-    return np.where((at_ms >= 0) & (at_ms < LAST_MS), at_ms, UNREADABLE)
+def _header(texts: Sequence[Sequence[str]]) -> int:
+    """The first row that is as wide as most, and is no comment."""
+    widths = Counter(len(row) for row in texts if len(row) > 1)
+    usual = widths.most_common(1)[0][0] if widths else 1
+    rows = enumerate(texts[:PREAMBLE])
+    return next((place for place, row in rows if len(row) >= usual and not row[0].startswith("#")), 0)
+
+
+def _is_value(cell: str) -> bool:
+    """A number or a time; a unit is neither."""
+    return bool(_NUMBER.fullmatch(cell)) or bool(re.match(r"\d+[-./:]\d+", cell))

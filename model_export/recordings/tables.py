@@ -17,9 +17,14 @@ from edge_agent.core.messages import LIMIT, SENSOR, TIMESTAMP
 from edge_agent.core.windows import MINUTE_MS
 from model_export.recordings.mending import Mending, mended
 from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
-from model_export.recordings.table_files import UNREADABLE, parse_stamps, table, zone
+from model_export.recordings.stamps import UNREADABLE, Dates, parse_stamps, zone
+from model_export.recordings.table_files import Progress, Shape, table
 
 _NOT_CHANNELS = (TIMESTAMP, SENSOR, TEMPERATURE, REFERENCE)
+_UNIT = re.compile(r"\s*[\[(][^\])]*[\])]\s*$")  # op1 [mV]
+_TIMES = ("time", "datetime", "date_time", "date time", "date/time", "date")  # if there is no timestamp
+LONGEST_GAP = 100_000  # minutes between two values
+JOIN = "+"  # date+time: two columns for one of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,9 @@ class Layout:
 
     columns: Mapping[str, str] = field(default_factory=dict)
     timezone: str | None = None
-    mending: Mending = field(default_factory=Mending)
+    mending: Mending | None = None
+    dates: Dates = "auto"
+    shape: Shape = field(default_factory=Shape)
 
 
 @dataclass(slots=True)
@@ -44,27 +51,39 @@ class _Reader:
     dropped: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, path: Path) -> None:
+    def add(self, path: Path, progress: Progress | None = None) -> None:
         """Read one file; it may have only some of the columns."""
-        rows = table(path)
-        columns = [*map(str, rows.columns)]
-        self.found += [column for column in columns if column not in self.found]
-        rows = self._named(rows)
+        found = table(path, self._named, self.layout.shape, progress)
+        self.found += [column for column in found.columns if column not in self.found]
+        rows = _joined(found.rows)
         self._require_once(rows, path.name)
         self.known.update(self._wanted(rows))
         if TIMESTAMP not in rows.columns:
-            self.untimed[path.name] = columns
+            self.untimed[path.name] = [*found.columns]
             return
         rows = self._of_sensor(rows, path.name)
-        at_ms = self._times(rows[TIMESTAMP], path.name)
+        at_ms, said = self._times(rows[TIMESTAMP], path.name)
         for column in self._wanted(rows):
             self.parts.setdefault(column, []).append((at_ms, self._numbers(column, rows[column], at_ms)))
+        if said := [*found.said, *said]:
+            self.notes.append(f"{path.name}: read with {', '.join(said)}")
+        if found.ragged:
+            self._drop("rows of another width", found.ragged)
+            self.notes.append(f"{path.name}: {found.ragged} rows have another number of cells; left out")
 
-    def _named(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """The rows with our column names, without columns that use such a name for something else."""
-        ours = {theirs: ours for ours, theirs in self.layout.columns.items()}
-        others = [name for name in rows.columns if name in self.layout.columns and name not in ours]
-        return rows.drop(columns=others).rename(columns=ours)
+    def _named(self, header: Sequence[str]) -> dict[str, str]:
+        """{their column: ours}: as the layout says, otherwise by our names, in any case and with any unit."""
+        plain = {name: _plain(name) for name in header}
+        chosen: dict[str, str] = {}
+        for ours, theirs in self.layout.columns.items():
+            for place, part in enumerate(parts := theirs.split(JOIN) if theirs not in header else [theirs]):
+                ours_part = ours if len(parts) == 1 else f"{ours}{JOIN}{place}"
+                exact = [name for name in header if name == part]
+                chosen |= dict.fromkeys(exact or [n for n in header if plain[n] == _plain(part)], ours_part)
+        for name in header:
+            if name not in chosen and plain[name] not in self.layout.columns and _is_ours(plain[name]):
+                chosen[name] = plain[name]
+        return chosen if TIMESTAMP in {*self.layout.columns, *chosen.values()} else chosen | _time_of(plain)
 
     def _require_once(self, rows: pd.DataFrame, name: str) -> None:
         repeated = {*rows.columns[rows.columns.duplicated()]} & {*self._wanted(rows), TIMESTAMP, SENSOR}
@@ -84,35 +103,50 @@ class _Reader:
         """The rows of this sensor, if the file has several."""
         if SENSOR not in rows.columns:
             return rows
-        owners = rows[SENSOR].astype(str)
+        owners = rows[SENSOR].astype(str).str.strip()
         if not (owners == self.sensor).any():
             there = ", ".join(sorted(owners.unique())[:8])
             raise BadRecording(f"{name}: expected rows of sensor {self.sensor}, got {there}; check --sensor")
         return rows[owners == self.sensor]
 
-    def _times(self, column: "pd.Series[Any]", name: str) -> NDArray[np.int64]:
+    def _times(self, column: "pd.Series[Any]", name: str) -> tuple[NDArray[np.int64], list[str]]:
+        """The times, and how they were read, where that is not the usual way."""
         local = None if self.layout.timezone is None else zone(self.layout.timezone)
-        stamps = parse_stamps(column, local)
+        try:
+            stamps = parse_stamps(column, local, self.layout.dates)
+        except ValueError as error:
+            raise BadRecording(f"{name}: {error}") from error
         readable = stamps.at_ms != UNREADABLE
         if not readable.any():
             raise BadRecording(
                 f"{name}: expected time stamps as ISO 8601 or epoch, got {_first(column, ~readable)}; "
                 "write them like 2024-02-01T10:15:00Z"
             )
-        if unreadable := int((~readable).sum()):
-            self._drop("unreadable timestamp", unreadable)
-            what = f"{unreadable} time stamp{'s' * (unreadable > 1)}"
-            self.notes.append(
-                f"{name}: {what} not readable, the first {_first(column, ~readable)}; "
-                "write them like 2024-02-01T10:15:00Z"
-            )
+        self._note_lost(name, column, readable, stamps.unresolved)
         if stamps.naive and local is None:
             self.notes.append(
                 f"{name}: time stamps have no time zone, read as UTC; change it with --timezone"
             )
         if (np.diff(stamps.at_ms[readable]) < 0).any():
             self.notes.append(f"{name}: rows were not in the order of time; sorted")
-        return stamps.at_ms
+        return stamps.at_ms, [stamps.said] if stamps.said else []
+
+    def _note_lost(
+        self, name: str, column: "pd.Series[Any]", readable: NDArray[np.bool_], unresolved: int
+    ) -> None:
+        if unresolved:
+            self._drop("time of a change of clocks", unresolved)
+            self.notes.append(
+                f"{name}: {unresolved} time stamps are in an hour that a change of clocks repeats or skips, "
+                "and the order of the rows does not say which it is; left out"
+            )
+        if unreadable := int((~readable).sum()) - unresolved:
+            self._drop("unreadable timestamp", unreadable)
+            what = f"{unreadable} time stamp{'s' * (unreadable > 1)}"
+            self.notes.append(
+                f"{name}: {what} not readable, the first {_first(column, ~readable)}; "
+                "write them like 2024-02-01T10:15:00Z"
+            )
 
     def _numbers(self, name: str, column: "pd.Series[Any]", at_ms: NDArray[np.int64]) -> Array:
         """The column as floats, NaN where a value or its time is not usable."""
@@ -134,12 +168,13 @@ class _Reader:
             raise BadRecording(
                 f"{name}: {column}: expected numbers, got none in {rows} rows; map another with --columns"
             )
-        times, first = np.unique(at_ms[usable], return_index=True)
+        times, found = _distinct(at_ms[usable], values[usable])
         self._drop(f"{column} duplicate", int(usable.sum()) - len(times))
         # A slow column has an empty cell in most rows of a faster sensor: no value is missing there.
-        if cadence_minutes(times) > cadence_minutes(np.unique(at_ms[at_ms != UNREADABLE])):
+        rows_at, _ = _distinct(at_ms[at_ms != UNREADABLE])
+        if cadence_minutes(times) > cadence_minutes(rows_at):
             self.dropped.pop(f"{column} missing", None)
-        return Series(times, values[usable][first])
+        return Series(times, found)
 
     def _drop(self, reason: str, count: int) -> None:
         if count:
@@ -151,24 +186,28 @@ def read(
     sensor: str,
     layout: Layout | None = None,
     channels: Sequence[str] | None = None,
-    with_reference: bool = True,
+    with_reference: bool | None = True,
+    progress: Progress | None = None,
 ) -> Recording:
     """One sensor's recording from one or several files, which may overlap or have different columns.
 
-    The default channels are op1, op2, … as found, and those that only the layout names.
+    The default channels are op1, op2, … as found, and those that only the layout names. With None a reference
+    is read if there is one.
     """
     reader = _Reader(sensor, layout or Layout())
     for path in paths:
-        reader.add(path)
+        reader.add(path, progress)
     name = title(paths)
     chosen = tuple(channels or _channels(reader, name))
+    if with_reference is None:
+        with_reference = REFERENCE in reader.known
     wanted = (*chosen, TEMPERATURE, *([REFERENCE] if with_reference else []))
     _require(reader, name, wanted)
     series = {column: reader.series(name, column) for column in wanted}
     if duplicates := max((reader.dropped[f"{column} duplicate"] for column in wanted), default=0):
         reader.notes.append(f"{name}: {duplicates} rows repeat a time; the first of each counts")
     recording = Recording(name, sensor, chosen, series, dict(reader.dropped), tuple(reader.notes))
-    return mended(recording, reader.layout.mending)
+    return mended(recording, reader.layout.mending) if reader.layout.mending else recording
 
 
 def cadence_minutes(at_ms: NDArray[np.int64]) -> int:
@@ -176,9 +215,8 @@ def cadence_minutes(at_ms: NDArray[np.int64]) -> int:
 
     It is the most common gap, not the median, so that lost values do not change it.
     """
-    gaps = np.maximum(np.rint(np.diff(at_ms) / MINUTE_MS), 1).astype(np.int64)
-    lengths, counts = np.unique(gaps, return_counts=True)
-    return int(lengths[np.argmax(counts)]) if len(gaps) else 1
+    gaps = np.clip(np.rint(np.diff(at_ms) / MINUTE_MS), 1, LONGEST_GAP).astype(np.int64)
+    return int(np.argmax(np.bincount(gaps))) if len(gaps) else 1
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -206,10 +244,59 @@ def title(paths: Sequence[Path]) -> str:
     return f"{paths[0].name}{more}"
 
 
+def _distinct(at_ms: NDArray[np.int64], values: Array | None = None) -> tuple[NDArray[np.int64], Array]:
+    """Each time once, in order, with its first value; np.unique takes a minute for a few million."""
+    found = at_ms if values is None else values
+    if (at_ms[1:] > at_ms[:-1]).all():
+        return at_ms, np.asarray(found, dtype=float)
+    order = np.argsort(at_ms, kind="stable")
+    ordered = at_ms[order]
+    kept = np.concatenate(([True], ordered[1:] > ordered[:-1]))
+    return ordered[kept], np.asarray(found[order][kept], dtype=float)
+
+
 def _first(column: "pd.Series[Any]", chosen: NDArray[np.bool_]) -> str:
     """The first of the chosen values, with its row."""
     at = int(np.flatnonzero(chosen)[0])
     return f"{str(column.iloc[at])!r:.40} in row {int(column.index[at]) + 1} after the header"
+
+
+def _plain(name: str) -> str:
+    """A name without its unit and its capitals.
+
+    >>> _plain("Temperature (°C)"), _plain("OP1 [mV]")
+    ('temperature', 'op1')
+    """
+    return _UNIT.sub("", name).strip().lower()
+
+
+def _is_ours(name: str) -> bool:
+    return name in _NOT_CHANNELS or _is_channel(name)
+
+
+def _time_of(plain: Mapping[str, str]) -> dict[str, str]:
+    """The column of times under another name, or a date and a time in two columns."""
+    theirs = {short: name for name, short in reversed([*plain.items()])}
+    if "date" in theirs and "time" in theirs:
+        return {theirs["date"]: f"{TIMESTAMP}{JOIN}0", theirs["time"]: f"{TIMESTAMP}{JOIN}1"}
+    return next(({theirs[short]: TIMESTAMP} for short in _TIMES if short in theirs), {})
+
+
+def _joined(rows: pd.DataFrame) -> pd.DataFrame:
+    """Parts of one of our columns, such as a date and a time, joined by a space."""
+    parts = [str(name) for name in rows.columns if JOIN in str(name)]
+    for ours in dict.fromkeys(name.partition(JOIN)[0] for name in parts):
+        own = sorted(name for name in parts if name.startswith(f"{ours}{JOIN}"))
+        text = _text(rows[own[0]])
+        for name in own[1:]:
+            text = text.str.cat(_text(rows[name]), sep=" ")
+        rows = rows.drop(columns=own).assign(**{ours: text})
+    return rows
+
+
+def _text(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """A date without its midnight."""
+    return column.astype("string").str.removesuffix(" 00:00:00")
 
 
 def _is_channel(name: str) -> bool:

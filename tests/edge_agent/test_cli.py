@@ -155,7 +155,8 @@ def test_an_impossible_grace_is_a_usage_error(bundles: Path, csv: Path, option: 
     ("arguments", "code", "text"),
     [
         (["replay", "--bundles", "{bundles}", "--sensor", "5A2D", "no.csv"], 1,
-         "edge-agent: no.csv: No such file or directory; expected a CSV file, plain or .gz"),
+         "edge-agent: no.csv: No such file or directory; expected a CSV file, plain or .gz; "
+         "make a plain file of it with model-export convert"),
         (["replay", "--bundles", "{bundles}", "--sensor", "D3EB", "{csv}"], 1,
          "edge-agent: {bundles}: expected a bundle for sensor D3EB, got 5A2D; "
          "make one with: model-export fit --sensor D3EB --out D3EB.bundle …"),

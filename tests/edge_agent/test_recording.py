@@ -7,7 +7,7 @@ import pytest
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import Reading
-from edge_agent.recording import read
+from edge_agent.recording import PLAIN, read
 
 CHANNELS = ("op1", "op2", "temperature")
 HEADER = "timestamp,op1,op2,temperature,reference\n"
@@ -53,12 +53,15 @@ def test_the_rows_of_one_sensor_are_taken(tmp_path: Path) -> None:
     ("content", "text"),
     [
         (b"", "expected a header line, got an empty file; record something first"),
-        (b"time,op1\n1,2\n", "expected columns timestamp, op1, op2, temperature, got time, op1; rename them"),
+        (
+            b"time,op1\n1,2\n",
+            f"expected columns timestamp, op1, op2, temperature, got time, op1; {PLAIN}",
+        ),
         (
             b"timestamp,we\n1,2\n",
-            "expected columns timestamp, op1, op2, temperature, got timestamp, we; rename them",
+            f"expected columns timestamp, op1, op2, temperature, got timestamp, we; {PLAIN}",
         ),
-        (b"\xff\xfe\x00\x01\xff", "not UTF-8; expected a CSV file, plain or .gz"),
+        (b"\xff\xfe\x00\x01\xff", f"not UTF-8; expected a CSV file, plain or .gz; {PLAIN}"),
     ],
 )
 def test_a_file_that_is_no_recording_says_so(tmp_path: Path, content: bytes, text: str) -> None:

@@ -150,8 +150,8 @@ def test_stamps_without_a_zone_are_noted(tmp_path: Path) -> None:
         ),
         (
             lambda table: table.assign(timestamp="12/09/2017 16:53"),
-            "a.csv: expected time stamps as ISO 8601 or epoch, got '12/09/2017 16:53' "
-            "in row 1 after the header; write them like 2024-02-01T10:15:00Z",
+            "a.csv: expected dates that can be read in one way, got 12/09/2017; "
+            "say which it is with --dates day-first or --dates month-first",
         ),
         (lambda table: table[:0], "a.csv: expected a header and rows, got no rows"),
     ],

@@ -4,11 +4,14 @@ Typical errors are a factor of 1000 between ppm and ppb, and temperatures in °F
 """
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
+from model_export.doctor.case import Case
+from model_export.doctor.finding import Finding
 from model_export.recordings.dataset import Dataset
 
 # Concentrations (ppb) that outdoor air can have for weeks, from the cleanest sites to one beside a fire.
@@ -22,8 +25,28 @@ TO_CELSIUS = {"°F": (32.0, 1.8), "K": (273.15, 1.0)}  # zero, and degrees per 1
 
 
 def remarks(dataset: Dataset, gas: str) -> tuple[str, ...]:
-    """Warnings about a recording to fit to."""
-    return tuple(line for line in (warn_ambient(dataset, gas), warn_temperature(dataset)) if line)
+    """Warnings about a recording to fit to, beside the findings of all checks."""
+    line = warn_ambient(dataset, gas)
+    return (line,) if line else ()
+
+
+def check(cases: Sequence[Case]) -> Iterator[Finding]:
+    """Temperatures in another unit than °C.
+
+    Statistic: the 5th and the 95th percentile of the temperatures.
+    Null: none; this is a rule, not a test.
+    Threshold: they are outside AMBIENT_C.
+    """
+    for case in cases:
+        if line := warn_temperature(case.windows):
+            low, high = map(float, np.percentile(case.windows.auxiliary, [5.0, 95.0]))
+            yield case.finding(
+                "temperature_unit",
+                "warning",
+                {"low": low, "high": high, "expected": list(AMBIENT_C)},
+                f"temperatures are {line.partition('temperature: ')[2].rpartition(';')[0]}",
+                "Convert the column to °C, the unit in which the sensor sends it.",
+            )
 
 
 def remarks_beside(model: Model, dataset: Dataset) -> tuple[str, ...]:

@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 
 from model_export.calibration.fit import Source
-from model_export.cli.examination import examined
 from model_export.cli.main import main
 from model_export.doctor import mend
+from model_export.doctor.examination import examined
 from model_export.recordings.recording import Recording
+from model_export.recordings.tables import read
 from tests.support.colocations import colocation
 from tests.support.faults import late, swapped
 from tests.support.needs import RECORDINGS, real_recordings, require
@@ -178,7 +179,7 @@ def test_on_a_terminal_words_come_first(inside: Path) -> None:
 
 
 def grave(path: Path) -> set[str]:
-    return {one.code for one in examined([path], "X", Source()) if one.severity == "error"}
+    return {one.code for one in examined(read([path], "X"), path, Source()) if one.severity == "error"}
 
 
 def test_simulated_recordings_have_nothing_grave(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model_export.recordings.units import (
+from model_export.doctor.units import (
+    check,
     remarks,
     remarks_beside,
     warn_against,
@@ -13,6 +14,7 @@ from model_export.recordings.units import (
     warn_outside,
     warn_temperature,
 )
+from tests.support.cases import of_windows
 from tests.support.models import drawn, linear
 
 
@@ -119,5 +121,6 @@ def test_remarks_are_all_that_is_odd() -> None:
     dataset = drawn(101)
     assert remarks(dataset, "CO") == ()
     odd = replace(dataset, target=dataset.target * 1000.0, auxiliary=dataset.auxiliary * 1.8 + 32.0)
-    assert len(remarks(odd, "CO")) == 2
+    assert len(remarks(odd, "CO")) == 1
+    assert [finding.code for finding in check([of_windows(odd)])] == ["temperature_unit"]
     assert len(remarks_beside(linear(), odd)) == 3

@@ -12,23 +12,21 @@ from model_export.doctor.diagnose import ALONE, findings_of
 from model_export.doctor.finding import Finding
 from model_export.doctor.prepare import case_of, case_without_reference
 from model_export.recordings.catalogue import identity
-from model_export.recordings.tables import read
+from model_export.recordings.recording import Recording
 
 
-def examined(paths: Sequence[Path], sensor: str, source: Source, *, strict: bool = False) -> list[Finding]:
-    """The findings of one sensor's files, read as one recording; `strict` refuses grave ones."""
-    _, dataset = identity(paths[0])
-    recording = read(paths, sensor, source.layout)
+def examined(recording: Recording, path: Path, source: Source, *, strict: bool = False) -> list[Finding]:
+    """The findings of one sensor's recording; `strict` refuses grave ones."""
+    _, dataset = identity(path)
     case = case_of(recording, dataset, source.reference, source.window_ms)
     return _accepted(findings_of([case]), recording.name, strict)
 
 
 def examined_alone(
-    paths: Sequence[Path], sensor: str, source: Source, *, strict: bool = False
+    recording: Recording, path: Path, source: Source, *, strict: bool = False
 ) -> list[Finding]:
     """The same without a reference: only what the sensor's own columns show."""
-    _, dataset = identity(paths[0])
-    recording = read(paths, sensor, source.layout, with_reference=False)
+    _, dataset = identity(path)
     case = case_without_reference(recording, dataset, source.window_ms)
     return _accepted(findings_of([case], ALONE), recording.name, strict)
 
