@@ -1,6 +1,7 @@
 """The Parquet files of one part as arrays: raw readings, or estimates as they were published."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,22 +31,19 @@ class Rows:
     table: Any = None  # of estimates: the rest of their columns
 
 
-def is_published(part: Part) -> bool:
-    """Whether the part holds estimates; refuses a part without a file."""
-    files = part.files()
-    if not files:
-        raise BadRecording(f"{part.folder}: expected Parquet files, got none; remove the empty folder")
-    return INPUTS in _schema(files[0]).names
-
-
 def read(part: Part, channels: Iterable[str], from_ms: int = 0) -> tuple[dict[str, Rows], dict[str, int]]:
     """The rows of each sensor of a part from a time on, and how many rows were left out for which reason."""
-    files, wanted = part.files(), tuple(dict.fromkeys(channels))
-    _require_one_unit(part, files)
-    published = is_published(part)
-    time = START if published else TIMESTAMP
-    names = PUBLISHED if published else (SENSOR, TIMESTAMP, *wanted)
-    table = pa.concat_tables([_table(path, names, time) for path in files], promote_options="permissive")
+    wanted = tuple(dict.fromkeys(channels))
+    with ExitStack() as stack:
+        files = [stack.enter_context(_open(path)) for path in part.files()]
+        if not files:
+            raise BadRecording(f"{part.folder}: expected Parquet files, got none; remove the empty folder")
+        _require_one_unit(part, files)
+        published = INPUTS in files[0].schema_arrow.names
+        time = START if published else TIMESTAMP
+        names = PUBLISHED if published else (SENSOR, TIMESTAMP, *wanted)
+        tables = [_table(file, names, time, part) for file in files]
+    table = pa.concat_tables(tables, promote_options="permissive") if tables[1:] else tables[0]
     if not table.num_rows:
         raise BadRecording(f"{part.folder}: expected rows, got none; remove the empty files")
     at_ms = _times(table[time], part)
@@ -98,22 +96,21 @@ def _taken(table: Any, where: Any) -> Any:
     return table if isinstance(where, slice) else table.take(pa.array(where))
 
 
-def _schema(path: Path) -> Any:
+def _open(path: Path) -> Any:
     try:
-        return pq.read_schema(path)
+        return pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
         raise BadRecording(f"{path}: expected Parquet, got something else or a cut file") from error
 
 
-def _table(path: Path, names: Iterable[str], time: str) -> Any:
-    schema = _schema(path)
-    if time not in schema.names:
-        raise BadRecording(f"{path}: expected a column {time}, got {', '.join(schema.names[:12])}")
+def _table(file: Any, names: Iterable[str], time: str, part: Part) -> Any:
+    there = file.schema_arrow.names
+    if time not in there:
+        raise BadRecording(f"{part.folder}: expected a column {time}, got {', '.join(there[:12])}")
     try:
-        with pq.ParquetFile(path) as file:
-            return file.read([name for name in names if name in schema.names], use_threads=False)
+        return file.read([name for name in names if name in there], use_threads=False)
     except (OSError, pa.ArrowException) as error:
-        raise BadRecording(f"{path}: expected Parquet, got something else or a cut file") from error
+        raise BadRecording(f"{part.folder}: expected Parquet, got something else or a cut file") from error
 
 
 def _times(column: Any, part: Part) -> Times:
@@ -150,11 +147,11 @@ def _numbers(column: Any) -> Array:
     return np.asarray(column.to_numpy(), dtype=float)
 
 
-def _require_one_unit(part: Part, files: Iterable[Path]) -> None:
+def _require_one_unit(part: Part, files: Iterable[Any]) -> None:
     """Columns may name their unit in their metadata; files of one part must agree."""
     units: dict[str, str] = {}
-    for path in files:
-        for column in _schema(path):
+    for file in files:
+        for column in file.schema_arrow:
             unit = (column.metadata or {}).get(b"unit", b"").decode()
             if unit and units.setdefault(column.name, unit) != unit:
                 both = f"{units[column.name]} and {unit}"

@@ -54,31 +54,51 @@ def windows_of(at_ms: Times, channels: Mapping[str, Array], length_ms: int = WIN
     `at_ms` is sorted; a value that is NaN or no possible reading is none. Of several readings of a channel at
     one time the first counts.
     """
-    distinct = bool((at_ms[1:] > at_ms[:-1]).all())
-    whole = _runs(at_ms, length_ms) if distinct else None
-    averaged = {name: _average(at_ms, values, length_ms, whole) for name, values in channels.items()}
-    starts = [start_ms for start_ms, _ in averaged.values()]
-    alike = all(np.array_equal(starts[0], other) for other in starts[1:])
-    union = starts[0] if alike else np.unique(np.concatenate(starts))
+    runs = _runs(at_ms, length_ms)
+    if len(runs.minutes) == len(at_ms):
+        return _some(
+            length_ms, runs.start_ms, {name: _regular(each, runs) for name, each in channels.items()}
+        )
+    averaged = {name: _average(at_ms, values, length_ms) for name, values in channels.items()}
+    union = np.unique(np.concatenate([starts for starts, _ in averaged.values()]))
     return Windows(length_ms, union, {name: _placed(union, *found) for name, found in averaged.items()})
 
 
-def _average(at_ms: Times, values: Array, length_ms: int, whole: _Runs | None) -> tuple[Times, Channel]:
-    """The windows that have a reading of this channel; `whole` are the runs if every row has one."""
+def _some(length_ms: int, start_ms: Times, channels: Mapping[str, Channel]) -> Windows:
+    """The windows where a channel has a reading."""
+    heard = np.logical_or.reduce([channel.minutes > 0 for channel in channels.values()])
+    if heard.all():
+        return Windows(length_ms, start_ms, channels)
+    kept = {
+        name: Channel(each.mean[heard], each.minutes[heard], each.stuck[heard])
+        for name, each in channels.items()
+    }
+    return Windows(length_ms, start_ms[heard], kept)
+
+
+def _regular(values: Array, runs: _Runs) -> Channel:
+    """The windows of rows that are all in different minutes, as they mostly are."""
     usable = np.abs(values) < LIMIT  # NaN compares false
-    runs = whole
-    if whole is None or not usable.all():
-        at_ms, values = _distinct(at_ms[usable], values[usable])
-        runs = _runs(at_ms, length_ms)
-    assert runs is not None  # noqa: S101 - for mypy
+    known = values if usable.all() else np.where(usable, values, 0.0)
+    minutes = np.add.reduceat(usable, runs.windows, dtype=np.int64) if known is not values else runs.readings
+    with np.errstate(invalid="ignore"):  # a window without a reading has no mean
+        mean = exact_sums(known, runs.windows) / minutes
+    seen = values if known is values else np.where(usable, values, np.nan)
+    still = np.fmin.reduceat(seen, runs.windows) == np.fmax.reduceat(seen, runs.windows)
+    return Channel(mean, minutes, still & (minutes >= STUCK_READINGS))
+
+
+def _average(at_ms: Times, values: Array, length_ms: int) -> tuple[Times, Channel]:
+    """The windows that have a reading of this channel."""
+    usable = np.abs(values) < LIMIT
+    at_ms, values = _distinct(at_ms[usable], values[usable])
+    runs = _runs(at_ms, length_ms)
     most = length_ms // 500  # two a second, as in the agent
     if runs.readings.max(initial=0) > most:
         kept = np.arange(len(at_ms)) - np.repeat(runs.windows, runs.readings) < most
         at_ms, values = at_ms[kept], values[kept]
         runs = _runs(at_ms, length_ms)
-    means = values
-    if len(runs.minutes) < len(values):
-        means = exact_sums(values, runs.minutes) / sizes(runs.minutes, len(values))
+    means = exact_sums(values, runs.minutes) / sizes(runs.minutes, len(values))
     minutes = sizes(runs.windows_of_minutes, len(means))
     channel = Channel(exact_sums(means, runs.windows_of_minutes) / minutes, minutes, _stuck(values, runs))
     return runs.start_ms, channel

@@ -24,6 +24,8 @@ CAUSE = "recalibrated"
 DIGITS = 9  # decimals, as published
 FACTS = b"respire"  # the key of the summary in a file's metadata
 TIME = pa.timestamp("ms", "UTC")
+# Looking for repeated measurements takes most of the time of writing, and finds none.
+REPEATED = ["sensor", "gas", "unit", "level", "cause", "reasons.list.element", "model", "superseded_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def write(path: Path, tables: Sequence[Any], facts: Sequence[Mapping[str, Any]])
     joined = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
     joined = joined.replace_schema_metadata({FACTS: json.dumps(list(facts)).encode()})
     data = BytesIO()
-    pq.write_table(joined, data, compression="zstd", compression_level=1)
+    pq.write_table(joined, data, use_dictionary=REPEATED)
     write_atomically(path, data.getvalue())
 
 

@@ -5,23 +5,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
-
-from model_export.figures.axes import png
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
 class Picture:
     """A figure with its caption; the name is for a file beside the page."""
 
-    figure: Figure
+    figure: "Figure"
     caption: str
     name: str = ""
 
     @cached_property
     def png(self) -> bytes:
         """The figure as a PNG file, drawn once."""
+        from model_export.figures.axes import png  # noqa: PLC0415 - a page of tables needs no matplotlib
+
         return png(self.figure)
 
 

@@ -5,7 +5,7 @@ import os
 import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-SUITES = ("core", "agent", "trainer")
+SUITES = ("core", "agent", "trainer", "fleet")
 
 
 def main(names: list[str]) -> None:
