@@ -37,6 +37,11 @@ ROOMS["model_export.calibration"] = {
 }
 ROOMS["model_export.experiment"] = {*ROOMS["model_export.calibration"], "model_export.calibration"}
 ROOMS["model_export.doctor"] = ROOMS["model_export.experiment"]
+ROOMS["model_export.fleet"] = {
+    *ROOMS["model_export.experiment"],
+    "model_export.doctor",
+    "model_export.engine",
+}
 ROOMS["model_export.cli"] = {room for room in ROOMS if room != "edge_agent"}
 ROOMS["model_export"] = {*ROOMS["model_export.cli"], "model_export.cli"}
 

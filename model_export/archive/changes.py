@@ -31,11 +31,12 @@ def page(facts: Sequence[Fact], skipped: Sequence[Mapping[str, str]]) -> str:
     for fact in facts:
         by_sensor.setdefault(fact["sensor"], []).append(fact)
     rows = sorted(by_sensor.values(), key=lambda own: (-_shift(own), own[0]["sensor"]))
-    windows, changed = (sum(fact[name] for fact in facts) for name in ("windows", "changed"))
+    windows, changed, known = (sum(fact[name] for fact in facts) for name in ("windows", "changed", "known"))
     tiles = [
         ("sensors", f"{len(by_sensor):,}"),
         ("windows of 15 minutes", f"{windows:,}"),
         ("values that changed", f"{changed:,}"),
+        ("windows whose old value is not known", f"{windows - known:,}"),
         ("skipped", f"{len(skipped):,}"),
     ]
     return as_page("Recalibrated values", tiles, _sections(rows, skipped))

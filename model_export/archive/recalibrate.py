@@ -137,7 +137,7 @@ def _superseded(part: Part, path: Path, models: Mapping[str, Model], out: Path) 
 def _fact(part: Part, made: Estimates, before: Before, rows: Rows, left_out: Mapping[str, int]) -> Fact:
     """What a person wants to know about one month of one sensor."""
     new, old = made.value, before.value
-    both = ~np.isnan(new) & ~np.isnan(old)
+    both, known = ~np.isnan(new) & ~np.isnan(old), before.revision >= 0
     change = (new - old)[both]
     spread = np.percentile(change, [5, 50, 95]) if both.any() else [None] * 3
     return {
@@ -151,7 +151,8 @@ def _fact(part: Part, made: Estimates, before: Before, rows: Rows, left_out: Map
         "windows": len(made),
         "with_value": int((~np.isnan(new)).sum()),
         "had_value": int((~np.isnan(old)).sum()),
-        "changed": int((np.abs(change) > SAME).sum() + (np.isnan(new) != np.isnan(old)).sum()),
+        "known": int(known.sum()),  # windows whose old estimate is known
+        "changed": int((np.abs(change) > SAME).sum() + (np.isnan(new) != np.isnan(old))[known].sum()),
         "mean_before": _mean(old[both]),
         "mean_after": _mean(new[both]),
         **dict(zip(("change_p5", "change_p50", "change_p95"), map(_rounded, spread), strict=True)),

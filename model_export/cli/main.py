@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 from edge_agent.core.errors import RespireError
 from model_export.cli import archive as archive_cli
 from model_export.cli import experiment as experiment_cli
+from model_export.cli import fleet as fleet_cli
 from model_export.cli import simulate as simulate_cli
 from model_export.cli.console import bar, in_words, print_result, say
 from model_export.cli.options import Bundle, Data, Kernel, Out, Plot, Sensor, Size, Sizes, Strict, reading
@@ -35,6 +36,7 @@ app.command()(experiment_cli.experiment)
 app.command()(experiment_cli.breakdown)
 app.command("simulate")(simulate_cli.command)
 app.command()(archive_cli.recalibrate)
+app.add_typer(fleet_cli.app, name="fleet")
 
 
 class Plain(TyperCommand):

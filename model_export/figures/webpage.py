@@ -97,7 +97,7 @@ figcaption { padding: .6rem .8rem }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { text-align: left; font-weight: normal; padding: .2rem .9rem .2rem 0; vertical-align: top;
          border-bottom: 1px solid var(--line); overflow-wrap: anywhere }
-th { color: var(--soft) }
+th { color: var(--soft) } th, td:first-child { overflow-wrap: normal }
 """
 
 _PAGE = """<!doctype html>

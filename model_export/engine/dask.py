@@ -1,0 +1,74 @@
+"""A Dask cluster as an executor. Its workers must see the same files under the same names."""
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from edge_agent.core.errors import BadSettings, RespireError
+
+ANSWER_S = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """Where a cluster is, and the files that prove who we are."""
+
+    address: str
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+    def require_safe(self) -> None:
+        """Refuse a connection that anybody could answer: what comes over it is executed."""
+        parts = urlsplit(self.address)
+        if parts.scheme not in ("tcp", "tls") or not parts.hostname or not parts.port:
+            raise BadSettings(f"--scheduler: expected tls://HOST:PORT, got {self.address!r}")
+        if parts.scheme == "tls" and not (self.ca and self.cert and self.key):
+            raise BadSettings(
+                "--scheduler tls://…: expected --tls-ca, --tls-cert and --tls-key; docs/fleet.md"
+            )
+        if parts.scheme == "tcp" and not _is_loopback(parts.hostname):
+            raise BadSettings(
+                f"--scheduler: expected tls://{parts.netloc}, got tcp://: who reaches it may run any code; "
+                "docs/fleet.md says how to make certificates"
+            )
+
+
+@contextmanager
+def cluster(scheduler: Scheduler) -> Iterator[Executor]:
+    """The cluster's executor; what waits is dropped if the block ends with an error."""
+    scheduler.require_safe()
+    try:
+        from distributed import (  # type: ignore[import-not-found, import-untyped, unused-ignore]  # noqa: PLC0415
+            Client,
+            Security,
+        )
+    except ModuleNotFoundError as error:
+        raise RespireError(
+            f"--scheduler: {error.name} is not installed; pip install -e '.[fleet]'"
+        ) from error
+    security = Security(
+        tls_ca_file=scheduler.ca and str(scheduler.ca),
+        tls_client_cert=scheduler.cert and str(scheduler.cert),
+        tls_client_key=scheduler.key and str(scheduler.key),
+        require_encryption=scheduler.address.startswith("tls:"),
+    )
+    try:
+        client = Client(scheduler.address, security=security, timeout=ANSWER_S, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise RespireError(f"{scheduler.address}: no Dask scheduler answers; {error}") from error
+    try:
+        yield client.get_executor(pure=False)
+    finally:
+        client.close(timeout=ANSWER_S)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

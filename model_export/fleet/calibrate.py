@@ -1,0 +1,172 @@
+"""The task of one sensor: diagnose its recordings, fit, adapt to the newest, compare with its old bundle."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from edge_agent.core import bundle
+from edge_agent.core.errors import BadRecording, RespireError
+from edge_agent.core.messages import format_time
+from edge_agent.core.model import Model
+from model_export.calibration import export
+from model_export.calibration.adapt import adapt
+from model_export.calibration.fit import Recipe, evaluate, fit
+from model_export.doctor import agreement
+from model_export.doctor.diagnose import findings_of
+from model_export.doctor.finding import Finding, by_severity
+from model_export.doctor.prepare import case_of
+from model_export.fleet.ledger import Ledger, Row, State
+from model_export.fleet.task import Task, known, refused
+from model_export.recordings.catalogue import Entry
+from model_export.recordings.dataset import Dataset, load, require_trainable, split
+from model_export.recordings.recording import REFERENCE
+from model_export.recordings.tables import Layout, read
+from model_export.regression.metrics import Score
+
+BETTER = 0.98  # of the old bundle's RMSE; a smaller gain is no reason to change a bundle
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A new bundle and how well it agrees with the reference on windows that it has not seen."""
+
+    data: bytes
+    model: Model
+    train: Dataset
+    test: Dataset
+    score: Score
+
+
+def calibrate(task: Task) -> Row | None:
+    """The row of a sensor; one that was made before from the same files is read. None without a reference."""
+    ledger, digest = Ledger(task.out), task.digest()
+    done = ledger.row(task.sensor, digest)
+    if done:
+        return done
+    row = {**known(task), "digest": digest}
+    try:
+        with threadpool_limits(1):  # the same bits, however many tasks a machine runs
+            made, bytes_ = _made(task)
+    except RespireError as error:
+        if not any(map(_has_reference, task.entries)):
+            return None
+        made, bytes_ = refused(str(error), "Correct the recording, then run fleet again with --resume."), None
+    return ledger.save({**row, **made}, bytes_)
+
+
+def compared(task: Task, candidate: Candidate, findings: Sequence[Finding]) -> tuple[Row, bytes]:
+    """The better of a new bundle and the bundle in use, and what a row says about it."""
+    old = None if task.current is None else export.read(task.current)
+    before = None if old is None else _agreement(old, candidate.test)
+    state: State = "new" if before is None else "improved"
+    data, model, score = candidate.data, candidate.model, candidate.score
+    if task.current is not None and old is not None and before and score.rmse > BETTER * before.rmse:
+        state, data, model, score = "unchanged", task.current.read_bytes(), old, before
+    level = model.interval.level if model.interval else None
+    dataset = task.entries[0].place.dataset
+    found = by_severity([*findings, *agreement.check(task.sensor, dataset, score, level)])
+    worst = next((one for one in found if one.severity != "info"), None)
+    return {
+        "state": state,
+        "reason": worst.summary if worst else "",
+        "advice": worst.advice if worst else "",
+        "gas": model.gas,
+        "unit": model.unit,
+        "n_train": len(candidate.train),
+        "n_test": score.n,
+        "r2": score.r2,
+        "rmse": score.rmse,
+        "bias": score.bias,
+        "coverage": score.coverage,
+        "level": level,
+        "rmse_current": before.rmse if before else None,
+        "adapted_on": model.provenance.get("adapted_on"),
+        "transferred_from": model.provenance.get("transferred_from"),
+        "current": old.id if old else None,
+        "bundle": model.id,
+        "until": format_time(int(candidate.test.start_ms[-1])) if len(candidate.test) else None,
+        "findings": [finding.code for finding in found],
+    }, data
+
+
+def _made(task: Task) -> tuple[Row, bytes | None]:
+    findings = _diagnosed(task)
+    grave = next((one for one in findings if one.severity == "error"), None)
+    if grave:
+        return refused(grave.summary, grave.advice, findings), None
+    datasets = [_dataset(task.sensor, entry) for entry in task.entries]
+    _require_one_kind(datasets, task.entries)
+    home = max(datasets, key=len)
+    latest = max(datasets, key=lambda one: int(one.start_ms[-1]))
+    candidate = _fitted(home, task, task.entries[datasets.index(home)].gas)
+    if latest is not home:
+        candidate = _adapted(candidate, latest, task.settings.test_share)
+    return compared(task, candidate, findings)
+
+
+def _diagnosed(task: Task) -> list[Finding]:
+    """All findings in the recordings of one sensor, also of one against the other."""
+    cases = []
+    for entry in task.entries:
+        layout = Layout(entry.columns, entry.timezone)
+        recording = read(entry.paths, task.sensor, layout)
+        cases.append(case_of(recording, entry.place.dataset, entry.reference))
+    return findings_of(cases)
+
+
+def _has_reference(entry: Entry) -> bool:
+    """Whether a recording has a reference, or cannot be read at all."""
+    try:
+        read(entry.paths, entry.place.sensor, Layout(entry.columns, entry.timezone))
+    except BadRecording as error:
+        return REFERENCE not in str(error).partition(", got ")[0]
+    return True
+
+
+def _dataset(sensor: str, entry: Entry) -> Dataset:
+    layout = Layout(entry.columns, entry.timezone)
+    dataset = load(entry.paths, sensor, entry.unit, layout, reference=entry.reference)
+    require_trainable(dataset)
+    return dataset
+
+
+def _require_one_kind(datasets: Sequence[Dataset], entries: Sequence[Entry]) -> None:
+    kinds = {(entry.gas, one.unit, one.channels) for one, entry in zip(datasets, entries, strict=True)}
+    if len(kinds) > 1:
+        words = " and ".join(sorted(f"{gas} in {unit} from {', '.join(names)}" for gas, unit, names in kinds))
+        raise BadRecording(f"expected one gas, unit and set of channels in all recordings, got {words}")
+
+
+def _fitted(dataset: Dataset, task: Task, gas: str) -> Candidate:
+    settings = task.settings
+    recipe = Recipe(trials=settings.trials, seed=settings.seed, gas=gas)
+    with TemporaryDirectory() as folder:
+        result = fit(dataset, recipe, Path(folder) / f"{task.sensor}.bundle", settings.test_share)
+        data = result.exported.path.read_bytes()
+    model = result.exported.model
+    return Candidate(data, model, result.train, result.test, evaluate(model, result.test))
+
+
+def _adapted(candidate: Candidate, latest: Dataset, test_share: float) -> Candidate:
+    """The model with an adapter for the newest recording, if that is better there than without."""
+    model = candidate.model
+    part, test = split(latest.warmed(model.warming), test_share)
+    plain = replace(candidate, train=part, test=test, score=evaluate(model, test))
+    moved = adapt(model, part)
+    moved = replace(moved, provenance={**model.provenance, "adapted_on": latest.name})
+    data = bundle.encode(moved)
+    moved = bundle.decode(data, latest.name)
+    score = evaluate(moved, test)
+    return Candidate(data, moved, part, test, score) if score.rmse < plain.score.rmse else plain
+
+
+def _agreement(model: Model, test: Dataset) -> Score | None:
+    """How well the bundle in use agrees; None if it needs other channels."""
+    warmed = test.warmed(model.warming)
+    if not {*model.channels} <= {*warmed.channels} or model.unit != test.unit:
+        return None
+    places = [warmed.channels.index(name) for name in model.channels]
+    return evaluate(model, replace(warmed, channels=model.channels, inputs=warmed.inputs[:, places]))

@@ -1,0 +1,97 @@
+"""A whole fleet: the sensors of a manifest as tasks, then those without a reference, then table and page."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from edge_agent.core.errors import BadRecording
+from model_export.engine.run import Open, Progress, Results, Say, run_all
+from model_export.fleet import page
+from model_export.fleet.calibrate import calibrate
+from model_export.fleet.ledger import COLUMNS, STATES, Ledger, Row
+from model_export.fleet.moved import Move, Sister, move
+from model_export.fleet.task import Settings, Task, refused
+from model_export.recordings.catalogue import Entry, find
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asks for."""
+
+    manifest: Path
+    out: Path
+    current: Path | None = None  # the bundles in use
+    resume: bool = False
+    settings: Settings = field(default_factory=Settings)
+
+
+def run(request: Request, open_executor: Open, say: Say, progress: Progress | None = None) -> dict[str, Any]:
+    """Fit, adapt or transfer every sensor; failures are named, and the rest is done."""
+    ledger = Ledger(request.out)
+    ledger.begin(request.resume)
+    entries, skipped = find(request.manifest)
+    tasks = {task.sensor: task for task in _tasks(entries, request)}
+    if not tasks:
+        raise BadRecording(f"{request.manifest}: expected recordings, got none to use")
+    fitted = run_all(calibrate, tasks, open_executor, say, progress)
+    rows = {name: row for name, row in fitted.items() if row}
+    moves = {name: Move(tasks[name], _sisters(tasks[name], tasks, rows)) for name in fitted.keys() - rows}
+    moved = (
+        run_all(move, dict(sorted(moves.items())), open_executor, say, progress) if moves else Results[Row]()
+    )
+    failed = fitted.failed | moved.failed
+    all_rows = [_row(name, {**rows, **moved}, failed) for name in tasks]
+    left_out = [(one.name, one.reason) for one in skipped]
+    ledger.finish(all_rows, page.page(all_rows, left_out))
+    return _figures(all_rows, left_out, request.out)
+
+
+def _tasks(entries: Iterable[Entry], request: Request) -> list[Task]:
+    owned: dict[str, list[Entry]] = {}
+    for entry in entries:
+        owned.setdefault(entry.place.sensor, []).append(entry)
+    return [
+        Task(sensor, tuple(own), _current(request.current, sensor), request.out, request.settings)
+        for sensor, own in sorted(owned.items())
+    ]
+
+
+def _current(folder: Path | None, sensor: str) -> Path | None:
+    path = folder / f"{sensor}.bundle" if folder else None
+    return path if path and path.is_file() else None
+
+
+def _sisters(task: Task, others: Mapping[str, Task], rows: Mapping[str, Row]) -> tuple[Sister, ...]:
+    """The sensors that were at the same site in the same season and have a bundle now, the best first."""
+    places = {entry.place.dataset for entry in task.entries}
+    near = [
+        Sister(name, entry)
+        for name, other in others.items()
+        for entry in other.entries
+        if entry.place.dataset in places and name in rows and rows[name]["bundle"]
+    ]
+    return tuple(sorted(near, key=lambda one: (-float(rows[one.sensor]["r2"] or 0.0), one.sensor)))
+
+
+def _row(name: str, rows: Mapping[str, Row], failed: Mapping[str, str]) -> Row:
+    if name in rows:
+        return rows[name]
+    made = refused(failed[name], "Run fleet again with --resume --debug; if it stays, report it.")
+    return {**dict.fromkeys(COLUMNS), "sensor": name, **made, "recordings": []}
+
+
+def _figures(rows: Sequence[Row], skipped: Sequence[tuple[str, str]], out: Path) -> dict[str, Any]:
+    counts = Counter(row["state"] for row in rows)
+    return {
+        "sensors": len(rows),
+        **{state: counts[state] for state in STATES},
+        "refusals": [
+            {"sensor": row["sensor"], "reason": row["reason"]} for row in rows if row["state"] == "refused"
+        ],
+        "skipped": [{"name": name, "reason": reason} for name, reason in skipped],
+        "bundles": str(out / "bundles"),
+        "results": str(out / "results.parquet"),
+        "page": str(out / "index.html"),
+    }
