@@ -36,7 +36,8 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench
 
 faults: $(VENV)/installed
-	$(BIN)/python -m pytest -q -m long tests/system/test_faults.py tests/system/test_revisions.py
+	@$(INSTALL) --editable '.[export,fleet,test,dev]' $(UNLESS_IT_FAILS)
+	$(BIN)/python -m pytest -q -m long $(addprefix tests/system/test_,faults.py revisions.py fleet.py)
 
 integrations: $(VENV)/installed
 	@tests/support/programs.sh build/programs

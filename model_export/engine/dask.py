@@ -60,7 +60,8 @@ def cluster(scheduler: Scheduler) -> Iterator[Executor]:
     try:
         client = Client(scheduler.address, security=security, timeout=ANSWER_S, set_as_default=False)
     except (OSError, TimeoutError) as error:
-        raise RespireError(f"{scheduler.address}: no Dask scheduler answers; {error}") from error
+        words = "what is done is kept, so start one and give the same line again (fleet: with --resume)"
+        raise RespireError(f"{scheduler.address}: no Dask scheduler answers: {error}; {words}") from error
     try:
         yield client.get_executor(pure=False)
     finally:

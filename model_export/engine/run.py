@@ -1,7 +1,7 @@
 """Many tasks on an executor: every task ends with its row or with its error, also if workers are killed."""
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
@@ -33,8 +33,8 @@ def run_all(
 ) -> Results[Row]:
     """Run all tasks in the order given.
 
-    A task gets paths and writes its own files, so a task that is run again does no harm. If a worker is
-    killed, the tasks without a row are run again on a new executor.
+    A task gets paths and writes its own files, so a task that is run again does no harm. If a worker or a
+    scheduler is killed, the tasks without a row are run again on a new executor.
     """
     results: Results[Row] = Results()
     for restart in range(RESTARTS + 1):
@@ -45,10 +45,10 @@ def run_all(
             return results
         except BrokenExecutor:
             if restart < RESTARTS:
-                say("a worker was killed; its tasks are run again")
+                say("a worker or the scheduler was killed; what was not done is run again")
     raise RespireError(
-        f"workers were killed {RESTARTS + 1} times; what is done is kept, so give the same line again with "
-        "--resume, with fewer --jobs if memory is short"
+        f"workers were killed {RESTARTS + 1} times; what is done is kept, so give the same line again "
+        "(fleet: with --resume), with fewer --jobs if memory is short"
     )
 
 
@@ -61,7 +61,10 @@ def _gather(
 ) -> None:
     futures: dict[Future[Row], str] = {executor.submit(work, task): name for name, task in tasks.items()}
     for future in as_completed(futures):
-        error = future.exception()
+        try:
+            error = future.exception()
+        except CancelledError as lost:  # nobody here cancels: the scheduler is gone
+            raise BrokenExecutor("the scheduler is gone") from lost
         if isinstance(error, BrokenExecutor):
             raise error
         if error:

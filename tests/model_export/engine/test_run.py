@@ -1,0 +1,56 @@
+"""Tasks on real processes: rows and errors by name, also if a worker is killed."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from edge_agent.core.errors import BadRecording, BadSettings, RespireError
+from model_export.engine.dask import Scheduler
+from model_export.engine.processes import process_pool
+from model_export.engine.run import RESTARTS, run_all
+
+
+def work(task: tuple[str, Path]) -> str:
+    """Answer, fail, or kill the process that runs it: once, or every time."""
+    word, folder = task
+    if word == "bad":
+        raise BadRecording("bad.csv: expected a recording")
+    if word == "bug":
+        raise ZeroDivisionError("1 / 0")
+    if word == "always" or (word == "once" and not (folder / "once").exists()):
+        (folder / "once").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return word.upper()
+
+
+def test_errors_are_named_and_a_killed_worker_is_replaced(tmp_path: Path) -> None:
+    said: list[str] = []
+    tasks = {word: (word, tmp_path) for word in ("a", "bad", "once", "bug", "b")}
+    done: list[tuple[float, float]] = []
+    results = run_all(work, tasks, lambda: process_pool(1), said.append, lambda n, of: done.append((n, of)))
+    assert results == {"a": "A", "once": "ONCE", "b": "B"}
+    assert results.failed == {"bad": "bad.csv: expected a recording", "bug": "ZeroDivisionError: 1 / 0"}
+    assert said == ["a worker or the scheduler was killed; what was not done is run again"]
+    assert done[-1] == (5, 5)
+
+
+def test_a_task_that_always_kills_its_worker_ends_the_run(tmp_path: Path) -> None:
+    said: list[str] = []
+    with pytest.raises(RespireError, match="workers were killed 4 times; what is done is kept"):
+        run_all(work, {"always": ("always", tmp_path)}, lambda: process_pool(1), said.append)
+    assert len(said) == RESTARTS
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:8786", "tcp://localhost:8786", "tcp://[::1]:8786"])
+def test_a_scheduler_on_this_machine_needs_no_certificate(address: str) -> None:
+    Scheduler(address).require_safe()
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://10.0.0.7:8786", "tcp://city.example:8786", "http://127.0.0.1:1", "x"]
+)
+def test_any_other_address_without_encryption_is_refused(address: str) -> None:
+    with pytest.raises(BadSettings, match="expected tls://"):
+        Scheduler(address).require_safe()
