@@ -1,12 +1,12 @@
 """The command `recalibrate`: an archive of readings or estimates in, new estimates and a page out."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from model_export.cli.console import CommandResult, long_bar, print_result, say
+from model_export.cli.fleet import Ca, Cert, Key, Scheduler, executor
 
 Archive = Annotated[
     Path, typer.Argument(help="Folder of Parquet files: sensor=…/month=… or month=….", metavar="ARCHIVE")
@@ -20,7 +20,16 @@ Revision = Annotated[
 
 
 def recalibrate(
-    archive: Archive, *, bundles: Bundles, out: Out, jobs: Jobs = 0, revision: Revision = 1
+    archive: Archive,
+    *,
+    bundles: Bundles,
+    out: Out,
+    jobs: Jobs = 0,
+    scheduler: Scheduler = "",
+    tls_ca: Ca = None,
+    tls_cert: Cert = None,
+    tls_key: Key = None,
+    revision: Revision = 1,
 ) -> None:
     """Compute the estimates of an archive again, with other bundles.
 
@@ -31,11 +40,11 @@ def recalibrate(
     model-export recalibrate archive --bundles bundles --out recalibrated
     """
     from model_export.archive.run import Request, run  # noqa: PLC0415 - --help need not wait for pyarrow
-    from model_export.engine.processes import process_pool  # noqa: PLC0415 - as above
 
     request = Request(archive, bundles, out, revision)
+    engine = executor(jobs, scheduler, tls_ca, tls_cert, tls_key)
     with long_bar("recalibrating") as progress:
-        figures = run(request, lambda: process_pool(jobs or os.cpu_count() or 1), say, progress)
+        figures = run(request, engine, say, progress)
     skipped = tuple(f"skipped {one['name']}: {one['reason']}" for one in figures["skipped"])
     print_result(CommandResult(figures, skipped, _sentence(figures)))
     if not figures["parts"]:

@@ -1,9 +1,12 @@
 """The commands `fleet MANIFEST` and `fleet status`: all sensors at once, and which van has which bundle."""
 
 import os
+import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -84,6 +87,68 @@ def run(
     print_result(CommandResult(figures, tuple(lines), _sentence(figures)))
     if figures["refused"] == figures["sensors"]:
         raise typer.Exit(1)
+
+
+Registry = Annotated[Path, typer.Option(help="Folder of the last run of fleet.")]
+Address = Annotated[str, typer.Option("--broker", metavar="HOST:PORT", help="Where the vans publish.")]
+Overdue = Annotated[int, typer.Option(min=1, help="Days after which a bundle is overdue.")]
+User = Annotated[str | None, typer.Option(help="Name at the broker.")]
+Password = Annotated[Path | None, typer.Option(help="File with the password.")]
+BrokerCa = Annotated[
+    Path | None, typer.Option("--tls-ca", help="Use TLS; certificate of the authority (PEM).")
+]
+
+
+@app.command()
+def status(
+    *,
+    broker: Address,
+    out: Registry,
+    overdue_days: Overdue = 180,
+    username: User = None,
+    password_file: Password = None,
+    tls_ca: BrokerCa = None,
+) -> None:
+    """Show which van has which bundle: old models, overdue sensors, silent vans.
+
+    Reads the retained health and model cards of all vans at a broker, and writes registry.parquet.
+
+    \b
+    model-export fleet status --broker broker.city.example:1883 --out fleet
+    """
+    from model_export.cli.simulate import address  # noqa: PLC0415 - as above
+    from model_export.fleet.ledger import Ledger  # noqa: PLC0415 - as above
+    from model_export.fleet.registry import ORDER, places, write  # noqa: PLC0415 - as above
+    from model_export.fleet.vans import Broker, listen  # noqa: PLC0415 - as above
+
+    host, port = address(broker)
+    password = password_file.read_text(encoding="utf-8").strip() if password_file else None
+    rows = Ledger(out).rows()
+    heard = listen(Broker(host, port, username, password, tls_ca))
+    found = places(heard, rows, time.time_ns() // 1_000_000, overdue_days)
+    write(found, out / "registry.parquet")
+    counts = Counter(place.state for place in found)
+    figures = {
+        "vans": len(heard.health),
+        "silent": sorted({place.van for place in found if place.silent and place.van}),
+        "states": {state: counts[state] for state in ORDER},
+        "overdue": sum(place.overdue for place in found),
+        "unreadable": heard.bad,
+        "registry": str(out / "registry.parquet"),
+        "sensors": [asdict(place) for place in found],
+    }
+    print_result(CommandResult(figures, (), _table(figures)))
+
+
+def _table(figures: dict[str, Any]) -> str:
+    """A line for each sensor, those to change first, and a sum."""
+    lines = [
+        f"{one['sensor']:<12} {one['van'] or '-':<12} {one['state']:<8} "
+        f"{'overdue' if one['overdue'] else '':<8} {one['until'] or '-':<21} {one['model'] or '-'}"
+        for one in figures["sensors"]
+    ]
+    counts = ", ".join(f"{count} {state}" for state, count in figures["states"].items())
+    return "\n".join([*lines, f"{figures['vans']} vans; sensors: {counts}; {figures['overdue']} overdue"])
 
 
 def executor(

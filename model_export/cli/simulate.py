@@ -100,7 +100,7 @@ def command(
     if directory is not None:
         _save(simulate(seed, outliers, wrong, _names(sensors), _names(datasets) or None), directory)
         return
-    host, port = _address(broker)
+    host, port = address(broker)
     way = Ride(
         host,
         port,
@@ -191,7 +191,8 @@ def _names(text: str) -> tuple[str, ...]:
     return () if text == "none" else tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _address(broker: str) -> tuple[str, int]:
+def address(broker: str) -> tuple[str, int]:
+    """The host and the port of HOST:PORT."""
     host, _, port = broker.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise typer.BadParameter(f"expected HOST:PORT, got {broker!r}", param_hint="--broker")
