@@ -1,7 +1,7 @@
 """An archive and a fleet at full size: readings a second beside replay, pandas and a bare group-by.
 
 `BENCH_SENSORS=800` gives 100 million readings; the default of 80 gives ten million. `BENCH_CITY` names a
-folder where the simulated archive is kept for the next run.
+folder where the simulated archive is kept for the next run. `BENCH_FITS` is the number of sensors to fit.
 """
 
 import importlib.util
@@ -9,6 +9,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,13 +18,16 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+from deploy.demo.processes import free_port, listening
 from edge_agent.core import bundle
 from edge_agent.core.model import Model
 from tests.bench.table import row
 from tests.conftest import make_warming_model
+from tests.support.broker import wait_until
 
 SENSORS, DAYS = int(os.environ.get("BENCH_SENSORS", "80")), 30
 PARTLY = 8  # sensors for what is slow
+FITS = int(os.environ.get("BENCH_FITS", "200"))
 RIVALS = "tests.bench.fleet_rivals"
 
 
@@ -155,7 +160,53 @@ def archives(folder: Path) -> None:
     row("peak memory of a process", whole.peak_mb, "MB", at_most=400.0)
 
 
+@contextmanager
+def dask_workers(folder: Path) -> Iterator[str]:
+    """A scheduler and two workers of one thread on this machine."""
+    port = free_port()
+    address, nowhere = f"tcp://127.0.0.1:{port}", subprocess.DEVNULL
+    dask = [sys.executable, "-m", "dask"]
+    scheduler = [*dask, "scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+    worker = [*dask, "worker", address, "--nworkers", "2", "--nthreads", "1", "--no-dashboard"]
+    with ExitStack() as stack:
+        for command in (scheduler, worker):
+            process = subprocess.Popen(command, cwd=folder, stdout=nowhere, stderr=nowhere)
+            stack.enter_context(process)
+            stack.callback(process.terminate)
+            wait_until(lambda: listening(port), 60, "the scheduler")
+        yield address
+
+
+def files(out: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()
+    }
+
+
+def fits(folder: Path) -> None:
+    """Every sensor of a manifest: one by one, in two processes, on two workers of Dask."""
+    city = folder / "fits"
+    program(*("model_export", "simulate", city, "--sensors", FITS, "--days", 4, "--format", "parquet"))
+
+    def fleet(name: str, *options: object) -> Run:
+        out = folder / f"fleet-{name}"
+        run = program("model_export", "fleet", city / "manifest.csv", "--out", out, "--trials", 3, *options)
+        print(f"fleet of {FITS} sensors, {name:<20} {run.seconds:8.1f} s {run.cpu_s:8.1f} s CPU", flush=True)
+        return run
+
+    one, two = fleet("one", "--jobs", 1), fleet("two", "--jobs", 2)
+    row("two processes beside one", one.seconds / two.seconds, "times", at_least=1.8)
+    same = files(folder / "fleet-one") == files(folder / "fleet-two")
+    if importlib.util.find_spec("distributed"):
+        with dask_workers(folder) as address:
+            dask = fleet("dask", "--scheduler", address)
+        row("two workers of Dask beside two processes", dask.seconds / two.seconds, "times", at_most=1.1)
+        same = same and files(folder / "fleet-dask") == files(folder / "fleet-one")
+    row("all results equal to the bit", float(same), "", at_least=1.0)
+
+
 def main() -> None:
     """All figures in one run."""
     with TemporaryDirectory() as folder:
         archives(Path(folder))
+        fits(Path(folder))
