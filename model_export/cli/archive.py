@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from model_export.cli.console import CommandResult, long_bar, print_result, say
-from model_export.cli.fleet import Ca, Cert, Key, Scheduler, executor
+from model_export.cli.engine import Ca, Cert, Key, Scheduler, executor
 
 Archive = Annotated[
     Path, typer.Argument(help="Folder of Parquet files: sensor=…/month=… or month=….", metavar="ARCHIVE")

@@ -1,11 +1,7 @@
 """The commands `fleet MANIFEST` and `fleet status`: all sensors at once, and which van has which bundle."""
 
-import os
 import time
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import Executor
-from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from model_export.cli.console import CommandResult, long_bar, print_result, say
+from model_export.cli.engine import Ca, Cert, Key, Scheduler, executor
 
 Manifest = Annotated[
     Path, typer.Argument(help="Manifest or folder of recordings, as for experiment.", metavar="MANIFEST")
@@ -21,12 +18,6 @@ Manifest = Annotated[
 Out = Annotated[Path, typer.Option(help="Folder for bundles, results.parquet and index.html.")]
 Current = Annotated[Path | None, typer.Option(help="Folder of the bundles in use, to compare with.")]
 Jobs = Annotated[int, typer.Option(min=0, help="Sensors at a time; 0: as many as there are cores.")]
-Scheduler = Annotated[
-    str, typer.Option(metavar="tls://HOST:PORT", help="Use a Dask cluster instead of this machine.")
-]
-Ca = Annotated[Path | None, typer.Option("--tls-ca", help="Dask: certificate of the authority (PEM).")]
-Cert = Annotated[Path | None, typer.Option("--tls-cert", help="Dask: our certificate (PEM).")]
-Key = Annotated[Path | None, typer.Option("--tls-key", help="Dask: our key (PEM).")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")]
 Trials = Annotated[int, typer.Option(min=1, help="Number of trials in tuning.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same bundles.")]
@@ -149,21 +140,6 @@ def _table(figures: dict[str, Any]) -> str:
     ]
     counts = ", ".join(f"{count} {state}" for state, count in figures["states"].items())
     return "\n".join([*lines, f"{figures['vans']} vans; sensors: {counts}; {figures['overdue']} overdue"])
-
-
-def executor(
-    jobs: int, scheduler: str, ca: Path | None = None, cert: Path | None = None, key: Path | None = None
-) -> Callable[[], AbstractContextManager[Executor]]:
-    """How to open the processes of this machine, or a cluster."""
-    if not scheduler:
-        from model_export.engine.processes import process_pool  # noqa: PLC0415 - as above
-
-        return lambda: process_pool(jobs or os.cpu_count() or 1)
-    from model_export.engine import dask  # noqa: PLC0415 - as above
-
-    place = dask.Scheduler(scheduler, ca, cert, key)
-    place.require_safe()
-    return lambda: dask.cluster(place)
 
 
 def _sentence(figures: dict[str, Any]) -> str:
