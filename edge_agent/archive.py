@@ -7,10 +7,12 @@ from pathlib import Path
 from edge_agent import database
 from edge_agent.core.errors import JournalUnavailable
 from edge_agent.core.messages import Reading
+from edge_agent.core.positions import Fix
 from edge_agent.database import sound, trouble
 from edge_agent.journal import FILE, decoded
 
 BATCHES_AT_ONCE = 100
+FIXES_AT_ONCE = 1_000
 NEVER = 1 << 62
 
 
@@ -63,6 +65,19 @@ class Archive:
                 rows = self._db.execute(query, (last, BATCHES_AT_ONCE)).fetchall()
             for last, blob, is_sound in rows:  # noqa: B007 - the next query goes on from it
                 yield decoded(blob)[0] if is_sound else None
+            if not rows:
+                return
+
+    def fixes(self) -> Iterator[Fix | None]:
+        """Every fix, in the order they were accepted; None for a damaged one."""
+        columns = f"id, at_ms, lat, lon, speed_kmh, {sound('fix')}"
+        query = f"SELECT {columns} FROM fix WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608
+        last = 0
+        while True:
+            with trouble(self.path):
+                rows = self._db.execute(query, (last, FIXES_AT_ONCE)).fetchall()
+            for last, *fix, is_sound in rows:  # noqa: B007 - the next query goes on from it
+                yield Fix(*fix) if is_sound else None
             if not rows:
                 return
 

@@ -86,10 +86,12 @@ def export(options: argparse.Namespace) -> int:
 
 def replay(options: argparse.Namespace) -> int:
     """Run a recording through the agent's pipeline; print one estimate per window as JSON lines."""
+    if options.fixes and not options.config:
+        options.usage("--fixes: expected --config, which has the sites")
     model = _model_of(options.sensor, options.bundles)
     channels = (*model.measured, model.auxiliary)
     windows = Windows(length_ms=model.window_ms, grace_ms=options.grace_s * 1000)
-    pipeline = Pipeline(windows, {options.sensor: model}, agent="replay")
+    pipeline = _pipeline(options, windows, model)
     readings = recording.read(options.file, options.sensor, channels, needed=channels)
     closed, outcomes = 0, Counter[Outcome]()
     for estimate in pipeline.replay(readings, outcomes):
@@ -101,6 +103,14 @@ def replay(options: argparse.Namespace) -> int:
     if outcomes[Outcome.LATE]:
         say("replay: late readings are in no window; sort the rows by time")
     return DONE
+
+
+def _pipeline(options: argparse.Namespace, windows: Windows, model: Model) -> Pipeline:
+    if options.config:
+        from edge_agent import replaying  # noqa: PLC0415 - as above
+
+        return replaying.pipeline(options.config, options.fixes, windows, model)
+    return Pipeline(windows, {model.sensor: model}, agent="replay")
 
 
 def inspect(options: argparse.Namespace) -> int:
@@ -160,6 +170,11 @@ def _parser() -> argparse.ArgumentParser:
         "--bundles", type=Path, required=True, metavar="DIR", help="directory of bundles, or one bundle"
     )
     command.add_argument("--sensor", required=True, metavar="ID", help="the sensor of the recording")
+    help_ = "settings of an agent: its name, coverage, unit, position and sites"
+    command.add_argument("--config", type=Path, metavar="FILE", help=help_)
+    help_ = "positions, as export --what fixes --format jsonl writes them"
+    command.add_argument("--fixes", type=Path, metavar="FILE", help=help_)
+    command.set_defaults(usage=command.error)
     command.add_argument(
         "--grace-s",
         type=_grace,
@@ -191,7 +206,7 @@ def _add_selection(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--sensor", action="append", default=[], metavar="ID", help="only this sensor; may be repeated"
     )
-    command.add_argument("--what", choices=("estimates", "windows", "readings"), default="estimates")
+    command.add_argument("--what", choices=("estimates", "windows", "readings", "fixes"), default="estimates")
     command.add_argument("--format", choices=("csv", "jsonl", "aqcsv"), default="csv")
     command.add_argument(
         "--every", choices=("15min", "1h", "8h"), default="15min",

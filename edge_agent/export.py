@@ -24,7 +24,7 @@ def export(config: Path | None, what: str, every: str, form: str, selection: Sel
     """Write the rows of a selection to stdout; the journal is opened read-only."""
     settings = load_settings(config)
     with closing(Archive(settings.state)) as archive:
-        if what != "readings":
+        if what not in ("readings", "fixes"):
             selection = selection._replace(sensors=_known(archive, selection.sensors))
         rows = Rows(archive, selection, settings.topics.channels)
         if form == "aqcsv":
@@ -114,7 +114,7 @@ def _map(value: dict[str, Any] | None) -> str:
 
 
 WORDS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("start", "end", "timestamp"), _time),
+    **dict.fromkeys(("start", "end", "timestamp", "at"), _time),
     **dict.fromkeys(("sensor", "unit", "model", "agent", "site"), _text),
     "unit_at": _map,
     "reasons": _list,

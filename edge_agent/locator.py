@@ -8,7 +8,7 @@ from edge_agent.clock import Timekeeper
 from edge_agent.core.errors import BadReading
 from edge_agent.core.messages import UNSTAMPED, format_time
 from edge_agent.core.places import Place, Position, Site, site_at
-from edge_agent.core.positions import Fix, Positions, decode_fix
+from edge_agent.core.positions import MOST, Fix, Positions, decode_fix
 from edge_agent.core.windows import Outcome
 from edge_agent.mqtt import Message
 from edge_agent.settings import Settings
@@ -19,11 +19,11 @@ COUNTED = (Outcome.ACCEPTED, Outcome.DUPLICATE, Outcome.FUTURE, "rejected", "uns
 class Locator:
     """The agent's position, its counts, and what is published about it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, most: int = MOST) -> None:
         self._agent, self._settings = settings.agent, settings.position
         self._counts: Counter[str] = Counter()
         self.topic = self._settings.topic  # None: no fixes come
-        self.positions = _positions(settings)
+        self.positions = _positions(settings, most)
         self.known = self.topic is not None or self._settings.latitude is not None
 
     def take(self, message: Message, time: Timekeeper) -> Fix | None:
@@ -88,7 +88,7 @@ class Locator:
         return Place(Position(round(fix.lat, 7), round(fix.lon, 7), None, kmh, None), site)
 
 
-def _positions(settings: Settings) -> Positions:
+def _positions(settings: Settings, most: int) -> Positions:
     position = settings.position
     fixed = None
     if position.latitude is not None and position.longitude is not None:
@@ -100,4 +100,5 @@ def _positions(settings: Settings) -> Positions:
         position.moving_m,
         int(position.hold_s * 1000),
         int(settings.windows.future_s * 1000),
+        most,
     )

@@ -55,6 +55,7 @@ class Rows:
             ),
             "windows": (*WINDOW, *self._channels, *(f"{n}_minutes" for n in self._channels), "expected"),
             "means": (*WINDOW, "value", "unit", "quality", "reasons", "minutes", "expected", "model"),
+            "fixes": ("at", "lat", "lon", "speed_kmh"),
             "readings": ("sensor", "timestamp", *self._channels),
         }[what]
 
@@ -106,6 +107,13 @@ class Rows:
         for batch in self._archive.batches():
             self.damaged += batch is None
             yield from _joined(filter(self._is_wanted, batch or ()), self._channels)
+
+    def fixes(self) -> Iterator[Row]:
+        """One row for each position of the agent, in order of arrival."""
+        for fix in self._archive.fixes():
+            self.damaged += fix is None
+            if fix and self._from_ms <= fix.at_ms < self._to_ms:
+                yield [format_time(fix.at_ms), fix.lat, fix.lon, fix.speed_kmh]
 
     def _all(self, make: Callable[[str], Made]) -> Iterator[Made]:
         for sensor in self._sensors:

@@ -75,8 +75,9 @@ class Positions:
         moving_m: float = 100.0,
         hold_ms: int = 3_600_000,
         future_ms: int = 300_000,
+        most: int = MOST,
     ) -> None:
-        """A `fixed` place needs no fixes; its site may come from `sites`.
+        """A `fixed` place needs no fixes; its site may come from `sites`. The last `most` fixes are kept.
 
         The last fix holds for `hold_ms` if no other comes, because a parked phone sends nothing.
         """
@@ -84,7 +85,7 @@ class Positions:
         self.sites = tuple(sites)
         self._fixed = fixed and self._named(fixed)
         self._moving_kmh, self._moving_m = moving_kmh, moving_m
-        self._hold_ms, self._future_ms = hold_ms, future_ms
+        self._hold_ms, self._future_ms, self._most = hold_ms, future_ms, most
         self._fixes: dict[int, Fix] = {}  # by at_ms // SLOT_MS
 
     def add(self, fix: Fix, now_ms: int, trusted: bool = True) -> Outcome:
@@ -98,7 +99,7 @@ class Positions:
         if slot in self._fixes:
             return Outcome.DUPLICATE
         self._fixes[slot] = fix
-        if len(self._fixes) > MOST:
+        if len(self._fixes) > self._most:
             del self._fixes[next(iter(self._fixes))]
         self.newest = max(self.newest or fix, fix)
         return Outcome.ACCEPTED

@@ -13,6 +13,7 @@ ADVICE = {
     "readings_waiting": "readings without a time of their own wait for the clock; synchronise it",
     "disk_nearly_full": "free some space, or lower max_mb",
     "outbox_growing": "check the broker that gets the estimates, and its ACL",
+    "position_old": "check the receiver or phone, its topic and the ACL",
     "silent_channel": "check the sensor, its topics and the ACL",
     "stuck_channel": "check wiring and ADC",
 }
@@ -59,8 +60,15 @@ def _find(health: Mapping[str, Any], free_bytes: int, settled: bool) -> Iterator
         yield "disk_nearly_full", None
     if (health["outbox"]["oldest_s"] or 0) > WAITED_S:
         yield "outbox_growing", None
+    position = health.get("position")
+    if position and position["fixes"] is not None and settled and _is_old(position["age_s"]):
+        yield "position_old", None
     for sensor, told in health["sensors"].items():
         if told["silent"] and settled:
             yield "silent_channel", sensor
         if told["stuck"]:
             yield "stuck_channel", sensor
+
+
+def _is_old(age_s: int | None) -> bool:
+    return age_s is None or age_s > WAITED_S

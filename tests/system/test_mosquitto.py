@@ -24,7 +24,7 @@ from tests.support.processes import run_program, start
 from tests.system.test_agent import QUICK, readings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-USERS = ("van-1", "5A2D", "consumer", "dashboard")
+USERS = ("van-1", "5A2D", "gps", "consumer", "dashboard")
 
 
 class Deployed:
@@ -196,6 +196,11 @@ def test_nobody_can_say_what_is_not_theirs(deployed: Deployed) -> None:
             assert sensor.say("sensors/5CB6/op1") == "Not authorized"
             assert sensor.say("respire/van-1/status", "offline") == "Not authorized"
             assert sensor.say("sensors/5A2D/op1") != "Not authorized"
+            assert sensor.say("van/position") == "Not authorized"
+        with deployed.user("van-1", "van/position") as agent, deployed.user("gps") as receiver:
+            assert receiver.say("sensors/5A2D/op1") == "Not authorized"
+            receiver.say("van/position", "here")
+            wait_until(lambda: agent.heard == [b"here"])
         assert consumer.say("respire/van-1/calibrated/5A2D/co", forged) == "Not authorized"
         assert consumer.say("respire/van-1/request") == "Not authorized"
         with deployed.user("dashboard") as page:

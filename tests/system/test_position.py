@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 from pathlib import Path
 
 from paho.mqtt.client import Client
@@ -13,6 +14,7 @@ from edge_agent.core.places import Position, Site
 from edge_agent.core.positions import Fix, Positions
 from edge_agent.core.windows import Windows
 from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.processes import run_program
 from tests.system.test_agent import QUICK, START_MS, Collector, bundles, health, publish, readings, retained
 
 __all__ = ["bundles"]
@@ -72,6 +74,7 @@ def test_a_kill_changes_no_bit_of_a_position(tmp_path: Path, durable_broker: Bro
     assert heard == {
         key: payload for key, payload in expected(stream, fixes, bundles).items() if key in heard
     }
+    assert heard.items() <= again(agent, tmp_path, bundles).items()
     first, second, third = (decode_estimate(heard[key]) for key in sorted(heard)[:3])
     assert (first.site, second.site, third.site) == ("T", None, None)
     assert [("moving" in e.reasons, e.quality) for e in (first, second, third)] == [
@@ -82,6 +85,22 @@ def test_a_kill_changes_no_bit_of_a_position(tmp_path: Path, durable_broker: Bro
     assert first.position
     assert first.position.fixes == 90
     assert told["source"] == "van/position"  # type: ignore[index]
+
+
+def again(agent: AgentProcess, directory: Path, bundles: Path) -> dict[tuple[str, int], bytes]:
+    """What `replay` makes of the readings and fixes that `export` prints."""
+    for what, form in (("readings", "csv"), ("fixes", "jsonl")):
+        printed = edge_agent("export", "--config", agent.config, "--what", what, "--format", form)
+        (directory / what).write_bytes(printed)
+    settings = ("--config", agent.config, "--fixes", directory / "fixes")
+    lines = edge_agent("replay", "--bundles", bundles, "--sensor", "5A2D", *settings, directory / "readings")
+    estimates = ((decode_estimate(line), line) for line in lines.splitlines())
+    return {(estimate.sensor, estimate.start_ms): line for estimate, line in estimates}
+
+
+def edge_agent(*arguments: object) -> bytes:
+    command = [sys.executable, "-m", "edge_agent", *arguments]
+    return bytes(run_program(command, capture_output=True, check=True).stdout)
 
 
 def test_a_fixed_position_is_in_every_estimate(tmp_path: Path, broker: Broker, bundles: Path) -> None:
