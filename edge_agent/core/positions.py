@@ -11,6 +11,7 @@ from edge_agent.core.windows import Outcome, average
 SLOT_MS = 10_000  # one fix for each: a GPS receiver sends every second, and an SD card is the disk
 REACH_MS = 86_400_000  # a sensor may deliver a day late
 MOST = REACH_MS // SLOT_MS  # the last to arrive, which may be a backlog of any age
+MOST_PLACES = 100  # a day of windows
 MAX_BYTES = 8_192
 MAX_KMH = 2_000.0
 TOPIC = "position"  # for error texts
@@ -87,6 +88,7 @@ class Positions:
         self._moving_kmh, self._moving_m = moving_kmh, moving_m
         self._hold_ms, self._future_ms, self._most = hold_ms, future_ms, most
         self._fixes: dict[int, Fix] = {}  # by at_ms // SLOT_MS
+        self._places: dict[tuple[int, int], Place] = {}  # since the last fix: many sensors ask at once
 
     def add(self, fix: Fix, now_ms: int, trusted: bool = True) -> Outcome:
         """Keep a fix, the first of its ten seconds; `trusted` says whether now_ms may reject it."""
@@ -99,6 +101,7 @@ class Positions:
         if slot in self._fixes:
             return Outcome.DUPLICATE
         self._fixes[slot] = fix
+        self._places.clear()
         if len(self._fixes) > self._most:
             del self._fixes[next(iter(self._fixes))]
         self.newest = max(self.newest or fix, fix)
@@ -113,6 +116,13 @@ class Positions:
         """The place of the window [start, end)."""
         if self._fixed:
             return self._fixed
+        if (start_ms, end_ms) not in self._places:
+            if len(self._places) >= MOST_PLACES:
+                self._places.clear()
+            self._places[start_ms, end_ms] = self._placed(start_ms, end_ms)
+        return self._places[start_ms, end_ms]
+
+    def _placed(self, start_ms: int, end_ms: int) -> Place:
         slots = range(start_ms // SLOT_MS, -(-end_ms // SLOT_MS))
         found = [self._fixes[slot] for slot in slots if slot in self._fixes]
         fixes = [fix for fix in found if start_ms <= fix.at_ms < end_ms]

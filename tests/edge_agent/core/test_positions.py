@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from edge_agent.core.errors import BadReading
 from edge_agent.core.messages import UNSTAMPED, Estimate, decode_estimate, encode_estimate
 from edge_agent.core.places import Place, Position, Site, distance_m
-from edge_agent.core.positions import MAX_BYTES, MOST, REACH_MS, SLOT_MS, Fix, Positions, decode_fix
+from edge_agent.core.positions import (
+    MAX_BYTES,
+    MOST,
+    MOST_PLACES,
+    REACH_MS,
+    SLOT_MS,
+    Fix,
+    Positions,
+    decode_fix,
+)
 from edge_agent.core.windows import Outcome
 
 START_MS = 1_706_778_000_000
@@ -98,6 +107,23 @@ def test_a_fixed_position_needs_no_fix() -> None:
     fixed = Place(Position(52.5163, 13.3777, 0.0, 0.0, None))
     assert placed([], fixed=fixed) == fixed._replace(site="T")
     assert placed([], fixed=fixed._replace(site="mine")) == fixed._replace(site="mine")
+
+
+def test_a_place_is_computed_once_until_a_fix_comes() -> None:
+    """Two hundred sensors close their windows at once; a day of fixes takes 80 ms."""
+    positions = Positions([T])
+    for fix in fixes(90):
+        positions.add(fix, NOW_MS)
+    before = positions.place(START_MS, END_MS)
+    assert positions.place(START_MS, END_MS) is before
+    positions.add(Fix(END_MS - 1, 52.6, 13.4, 50.0), NOW_MS)
+    assert positions.place(START_MS, END_MS) is before, "the slot has a fix"
+    positions.add(Fix(END_MS, 52.6, 13.4, 50.0), NOW_MS)
+    assert positions.place(START_MS, END_MS) == before
+    assert positions.place(END_MS, END_MS + 900_000).moving
+    for start_ms in range(0, 900_000 * 300, 900_000):
+        positions.place(start_ms, start_ms + 900_000)
+    assert len(positions._places) <= MOST_PLACES
 
 
 def test_one_fix_in_ten_seconds_is_kept() -> None:
