@@ -1,5 +1,6 @@
 """`edge-agent check` tries what the agent needs, and says everything at once."""
 
+import json
 import os
 from pathlib import Path
 
@@ -152,3 +153,33 @@ def test_another_user_is_told_who_can_check_the_state_directory(
             code, lines = check(public, capsys, "--no-broker")
         words = "belongs to another user; only that user or root can check it"
         assert (code, lines[0]) == (0, f"check: {directory}/state {words}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", None),
+        ("[position]\ntopic = 'van/position'", {"topic": "van/position", "sites": []}),
+        (
+            "[position]\nlatitude = 52.5\nlongitude = 13.4\nsite = 'T'",
+            {"latitude": 52.5, "longitude": 13.4, "site": "T"},
+        ),
+    ],
+)
+def test_the_position_is_shown(
+    config: Path, text: str, expected: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(config, text)
+    assert cli.main(["check", "--config", str(config), "--no-broker"]) in (0, 1)
+    assert json.loads(capsys.readouterr().out)["position"] == expected
+
+
+def test_a_unit_that_cannot_be_converted_is_named(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(config, "[estimates]\npublish_unit = 'mg/m3'")
+    for file in tmp_path.rglob("*.bundle"):
+        file.write_bytes(bundle.encode(make_model(unit="mV")))
+    cli.main(["check", "--config", str(config), "--no-broker"])
+    words = "estimates of 5A2D keep their unit: CO in mV cannot be converted to mg/m3"
+    assert f"check: {words}" in capsys.readouterr().err
