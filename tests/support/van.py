@@ -176,11 +176,20 @@ class Van:
             refusal = {"id": request["id"], "error": "too many requests wait; ask again later"}
             client.publish(topic, json.dumps(refusal), qos=1)
             return
-        found = self.past.get(request["sensor"], [])[-request["last"] :]
+        found, more = self._found(request)
         none: Json = {"id": request["id"], "index": 0, "of": 0, "more": False, "estimate": None}
         answers = [
-            {"id": request["id"], "index": i, "of": len(found), "more": False, "estimate": e}
+            {"id": request["id"], "index": i, "of": len(found), "more": more, "estimate": e}
             for i, e in enumerate(found)
         ]
         for answer in answers or [none]:
             client.publish(topic, json.dumps(answer), qos=1)
+
+    def _found(self, request: Json) -> tuple[list[Json], bool]:
+        """The estimates that a request is for, and whether there are more after them."""
+        past = self.past.get(request["sensor"], [])
+        if "last" in request:
+            return past[-request["last"] :], False
+        within = [e for e in past if seconds(request["from"]) <= seconds(e["start"]) < seconds(request["to"])]
+        rest = [e for e in within if e["seq"] > request.get("after_seq", 0)]
+        return rest[:1000], len(rest) > 1000

@@ -130,10 +130,12 @@ def newest_start(van: Van, sensor: str) -> float:
 
 
 def show(page: Page, sensor: str) -> None:
-    """Look at one sensor, once its day has arrived."""
+    """Look at one sensor, once its day has arrived, with the table of its windows open."""
     page.evaluate(f"location.hash = '#/sensor/van-1/' + encodeURIComponent({json.dumps(sensor)})")
     page.wait_for_text(sensor, "h1")
     page.wait("document.querySelector('.day')?.dataset.points > 0")
+    page.evaluate("document.querySelector('.day-section details').open = true")
+    page.wait("document.querySelector('.day-section tbody tr') !== null")
 
 
 def test_every_sensor_shows_its_value_interval_and_quality(page: Page, van: Van) -> None:
@@ -522,6 +524,33 @@ def test_a_week_is_fetched_when_it_is_asked_for(page: Page, van: Van, tmp_path: 
     assert len(saved.read_text().splitlines()) == 1 + 7 * 96
     page.evaluate("document.querySelector('.downloads [aria-pressed=false]').click()")
     page.wait("document.querySelector('.day').dataset.points === '96'")
+    assert page.complaints() == []
+
+
+def test_thirty_days_are_fetched_in_parts(page: Page, van: Van) -> None:
+    """2880 windows, more than one request gives; the table has a row for each when it is opened."""
+    newest = newest_start(van, "5A2D")
+    van.past["5A2D"] = [estimate("5A2D", newest - i * WINDOW_S) for i in reversed(range(30 * 96))]
+    show(page, "5A2D")
+    page.evaluate("[...document.querySelectorAll('.downloads [aria-pressed]')].at(-1).click()")
+    page.wait("document.querySelector('.day').dataset.points === '2880'", timeout_s=60)
+    page.wait_for_text("Last 30 days", ".day-section h2")
+    page.wait("document.querySelectorAll('.day-section tbody tr').length === 2880")
+    assert page.complaints() == []
+
+
+def test_a_revision_replaces_its_window_and_is_named(page: Page, van: Van) -> None:
+    """The chart has one point for the window, and the readout says that it was revised and why."""
+    start = newest_start(van, "5A2D")
+    show(page, "5A2D")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
+    changes: dict[str, Any] = {"value": 0.77, "revision": 1, "supersedes": 0, "cause": "late_readings"}
+    van.publish(estimate("5A2D", start, **changes))
+    page.wait_for_text("0.77", ".now")
+    page.evaluate("document.querySelector('.day').focus()")
+    page.press("ArrowLeft")
+    page.wait(f"{READOUT}.includes('Revised once, after late readings')")
+    assert page.evaluate("document.querySelector('.day').dataset.points") == "96"
     assert page.complaints() == []
 
 

@@ -67,9 +67,9 @@ export class Broker implements Line {
   }
 
   ask(request: Request): void {
-    const { id, agent, sensor, last } = request;
+    const { id, agent, sensor, query } = request;
     this.subscribe([answerTopic(request)], () =>
-      this.client?.publish(`respire/${agent}/request`, JSON.stringify({ id, sensor, last }), { qos: 1 }),
+      this.client?.publish(`respire/${agent}/request`, JSON.stringify({ id, sensor, ...query }), { qos: 1 }),
     );
   }
 

@@ -5,12 +5,13 @@ import type { Card, Estimate, Health } from "./wire";
 
 export const DAY_MS = 86_400_000;
 export const WEEK_MS = 7 * DAY_MS;
+export const MONTH_MS = 30 * DAY_MS;
 const MAX_SENSORS = MAX_ENTRIES;
 const MAX_AGENTS = 16;
 const MAX_UNSHOWN = 10_000;
 /** A smaller difference may be the delay of the network. */
 const MIN_SKEW_MS = 120_000;
-const MAX_WINDOWS = 1_440;
+const MAX_WINDOWS = 2_880;
 
 /** Estimates, days and cards are replaced, never changed, so that views can compare by identity. */
 export interface Sensor {
@@ -21,7 +22,7 @@ export interface Sensor {
   newest: Estimate | null;
   /** The day that ends with the newest window: sorted by start, one estimate per window. */
   windows: Estimate[];
-  /** All kept windows, a week at most. `windows` is taken from them, so that one window from the future does not empty the day. */
+  /** All kept windows, 30 days at most. `windows` is taken from them, so that one window from the future does not empty the day. */
   kept: Estimate[];
   card: Card | null;
   /** When the newest window arrived live, by this device's clock; null if it was retained or fetched. */
@@ -144,10 +145,10 @@ function succeeds(estimate: Estimate, newest: Estimate | null, live: boolean): b
   return estimate.seq > newest.seq || (live && estimate.startMs > newest.startMs);
 }
 
-/** No window after the newest, and at most as many as fit in a week. */
+/** No window after the newest, and at most as many as fit in 30 days. */
 function trimmed(windows: Estimate[], newest: Estimate): Estimate[] {
   const shortestMs = Math.min(...windows.map((window) => window.endMs - window.startMs));
-  const most = Math.min(MAX_WINDOWS, Math.ceil(WEEK_MS / shortestMs));
+  const most = Math.min(MAX_WINDOWS, Math.ceil(MONTH_MS / shortestMs));
   return windows.filter((window) => window.startMs <= newest.startMs).slice(-most);
 }
 

@@ -1,4 +1,4 @@
-/** Requests the last day of each sensor, or a week, from its agent, one at a time. Time is an argument. */
+/** Requests the past of each sensor from its agent, one request at a time. Time is an argument. */
 
 import { DAY_MS } from "./fleet";
 import type { Answer, Estimate } from "./wire";
@@ -15,8 +15,11 @@ export interface Request {
   id: string;
   agent: string;
   sensor: string;
-  last: number;
+  query: Query;
 }
+
+/** The last windows, or all windows of a time, which may need several requests. */
+type Query = { last: number } | { from: string; to: string; after_seq?: number };
 
 export interface Line {
   ask(request: Request): void;
@@ -46,19 +49,24 @@ export class History {
   want({ agent, sensor, startMs, endMs }: Estimate, nowMs: number, spanMs = DAY_MS): void {
     const key = `${sensor}/${agent}/${spanMs}`;
     if (this.asked.has(key) || this.waiting.length >= MOST_WAITING) return;
-    const last = Math.min(MOST, Math.ceil(spanMs / (endMs - startMs)));
+    const last = Math.ceil(spanMs / (endMs - startMs));
+    const query = last <= MOST ? { last } : { from: instant(endMs - spanMs), to: instant(endMs) };
     this.asked.set(key, agent);
-    this.waiting.push({ agent, sensor, last, dueMs: nowMs, tries: 1 });
+    this.waiting.push({ agent, sensor, query, dueMs: nowMs, tries: 1 });
     this.advance(nowMs);
   }
 
   /** The estimate in an answer to the present request; null for any other answer. */
   take(answer: Answer, nowMs: number): Estimate | null {
     if (answer.id !== this.current?.id) return null;
-    const { sensor } = this.current;
+    const { agent, sensor, query } = this.current;
     this.heardMs = nowMs;
     if (answer.error !== null) this.fail(nowMs);
-    else if (answer.index + 1 >= answer.of) this.finish(nowMs);
+    else if (answer.index + 1 >= answer.of) {
+      if (answer.more && answer.estimate && "from" in query)
+        this.waiting.unshift({ agent, sensor, query: { ...query, after_seq: answer.estimate.seq }, dueMs: nowMs, tries: 1 });
+      this.finish(nowMs);
+    }
     return answer.estimate?.sensor === sensor ? answer.estimate : null;
   }
 
@@ -83,8 +91,8 @@ export class History {
   }
 
   private fail(nowMs: number): void {
-    const { agent, sensor, last, tries } = this.current!;
-    if (tries < MOST_TRIES) this.waiting.push({ agent, sensor, last, dueMs: nowMs + PAUSE_MS, tries: tries + 1 });
+    const { agent, sensor, query, tries } = this.current!;
+    if (tries < MOST_TRIES) this.waiting.push({ agent, sensor, query, dueMs: nowMs + PAUSE_MS, tries: tries + 1 });
     this.finish(nowMs);
   }
 
@@ -101,4 +109,8 @@ export class History {
     this.heardMs = nowMs;
     this.line.ask(this.current);
   }
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
 }

@@ -3,7 +3,7 @@
 import "uplot/dist/uPlot.min.css";
 import { brokerAddress, loadCredentials } from "./address";
 import { Broker, type Link, type Message } from "./broker";
-import { agentOf, Fleet, idOf, WEEK_MS, type Sensor } from "./fleet";
+import { agentOf, Fleet, idOf, type Sensor } from "./fleet";
 import { History } from "./history";
 import { limitsChoice, limitsOf } from "./limits";
 import { sensorIn } from "./routes";
@@ -18,6 +18,7 @@ import { h, say } from "./dom";
 import { plural } from "./words";
 
 const TICK_MS = 1_000;
+const DRAW_MS = 200;
 
 const fleet = new Fleet();
 const address = brokerAddress(new URL(location.href));
@@ -31,6 +32,7 @@ let link: Link = { state: "connecting", sinceMs: Date.now(), why: "" };
 let view: View = overview(fleet);
 let limits = limitsOf(limitsChoice(new URL(location.href)));
 let drawing = false;
+let drawnMs = -DRAW_MS;
 let unreadable = 0;
 
 function onLink(next: Link): void {
@@ -90,8 +92,8 @@ function takeEstimate(estimate: Estimate, news: boolean, nowMs: number): void {
   if (agent?.status !== "offline" && fleet.sensors.has(idOf(estimate.agent, estimate.sensor))) history.want(estimate, nowMs);
 }
 
-function askWeek(sensor: Sensor): void {
-  if (sensor.newest && agentOf(fleet, sensor)?.status !== "offline") history.want(sensor.newest, Date.now(), WEEK_MS);
+function askPast(sensor: Sensor, spanMs: number): void {
+  if (sensor.newest && agentOf(fleet, sensor)?.status !== "offline") history.want(sensor.newest, Date.now(), spanMs);
 }
 
 function takeStatus(agent: string, status: "online" | "offline", nowMs: number, retained: boolean): void {
@@ -101,20 +103,22 @@ function takeStatus(agent: string, status: "online" | "offline", nowMs: number, 
 
 function route(): void {
   const sensor = sensorIn(location.hash);
-  view = sensor === null ? overview(fleet) : sensorView(fleet, sensor, askWeek);
+  view = sensor === null ? overview(fleet) : sensorView(fleet, sensor, askPast);
   main.replaceChildren(view.root);
   draw();
   scrollTo(0, 0);
 }
 
-/** Draw once per frame. A hidden tab updates only its title, once a second. */
+/** Draw, but not more than five times a second: a month comes as thousands of messages. */
 function redraw(): void {
   if (drawing) return;
   drawing = true;
-  requestAnimationFrame(() => {
+  const waitMs = Math.max(0, drawnMs + DRAW_MS - performance.now());
+  setTimeout(() => {
     drawing = false;
+    drawnMs = performance.now();
     draw();
-  });
+  }, waitMs);
 }
 
 function draw(): void {

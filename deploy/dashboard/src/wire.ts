@@ -32,6 +32,8 @@ export interface Estimate {
   endMs: number;
   seq: number;
   revision: number;
+  /** Why it was revised. */
+  cause: string | null;
   quality: Quality;
   reasons: string[];
   inputs: Record<string, number | null>;
@@ -82,6 +84,8 @@ export interface Answer {
   id: string;
   index: number;
   of: number;
+  /** Whether there is more after the last answer. */
+  more: boolean;
   estimate: Estimate | null;
   error: string | null;
 }
@@ -115,6 +119,7 @@ function estimateOf(fields: Fields | null): Estimate | null {
     endMs,
     seq: count(fields.seq),
     revision: count(fields.revision),
+    cause: text(fields.cause),
     quality,
     reasons: names(fields.reasons, 16),
     inputs: entries(fields.inputs, number, MAX_CHANNELS),
@@ -208,7 +213,7 @@ export function decodeAnswer(payload: Uint8Array): Answer | null {
   if (!fields || id === null) return null;
   const error = text(fields.error, MAX_TEXT);
   const estimate = estimateOf(asFields(fields.estimate));
-  return { id, index: count(fields.index), of: count(fields.of), estimate, error };
+  return { id, index: count(fields.index), of: count(fields.of), more: fields.more === true, estimate, error };
 }
 
 export type Subject =

@@ -30,6 +30,20 @@ const REASONS = new Map([
   ["value_not_finite", "The result is not a finite number"],
 ]);
 
+const CAUSES = new Map([
+  ["late_readings", "late readings"],
+  ["clock_corrected", "a corrected clock"],
+  ["recalibrated", "a new calibration"],
+  ["withdrawn", "a withdrawal"],
+]);
+
+/** "Revised once, after late readings"; nothing for a first version. */
+export function revisionInWords({ revision, cause }: { revision: number; cause: string | null }): string[] {
+  if (revision === 0) return [];
+  const why = cause === null ? "" : `, after ${CAUSES.get(cause) ?? cause.replaceAll("_", " ")}`;
+  return [`Revised ${revision === 1 ? "once" : `${revision} times`}${why}`];
+}
+
 const OUTSIDE = "_outside_training";
 
 /** Channels that the agent derives from the temperature history; the number is the time constant. */

@@ -13,6 +13,7 @@ const answer = (id: string, index: number, of: number, sensor = "5A2D") => ({
   id,
   index,
   of,
+  more: false,
   estimate: of > 0 ? window(index, { sensor }) : null,
   error: null,
 });
@@ -20,7 +21,7 @@ const answer = (id: string, index: number, of: number, sensor = "5A2D") => ({
 test("a day is asked for once per sensor, the next sensor only when the last answer is in", () => {
   const { asked, hungUp, history } = conversation();
   for (const sensor of ["5A2D", "B5FF", "5A2D"]) history.want(window(0, { sensor }), 0);
-  expect(asked).toMatchObject([{ id: "page-0", agent: "van-1", sensor: "5A2D", last: 96 }]);
+  expect(asked).toMatchObject([{ id: "page-0", agent: "van-1", sensor: "5A2D", query: { last: 96 } }]);
   expect(history.take(answer("page-0", 0, 2), 1)).toEqual(window(0));
   expect(asked.length).toBe(1);
   expect(history.take(answer("page-0", 1, 2), 2)).toEqual(window(1));
@@ -30,12 +31,23 @@ test("a day is asked for once per sensor, the next sensor only when the last ans
 
 test.each([
   ["nothing kept", answer("page-0", 0, 0)],
-  ["an error", { id: "page-0", index: 0, of: 0, estimate: null, error: "unknown sensor" }],
+  ["an error", { id: "page-0", index: 0, of: 0, more: false, estimate: null, error: "unknown sensor" }],
 ])("%s ends the request", (_, reply) => {
   const { hungUp, history } = conversation();
   history.want(window(0), 0);
   expect(history.take(reply, 1)).toBeNull();
   expect(hungUp).toEqual(["page-0"]);
+});
+
+test("30 days are asked for by time, in as many requests as they need", () => {
+  const { asked, history } = conversation();
+  history.want(window(0), 0, 30 * 86_400_000);
+  const span = { from: "2024-01-02T10:30:00.000Z", to: "2024-02-01T10:30:00.000Z" };
+  expect(asked).toMatchObject([{ query: span }]);
+  expect(history.take({ ...answer("page-0", 0, 1), more: true }, 1)).toEqual(window(0));
+  expect(asked[1]).toMatchObject({ id: "page-1", query: { ...span, after_seq: 1000 } });
+  history.take(answer("page-1", 0, 1), 2);
+  expect(asked.length).toBe(2);
 });
 
 test("answers to others, and estimates of other sensors, are not ours", () => {
@@ -59,7 +71,7 @@ test("an agent that stops answering does not hold up the next sensor", () => {
 test("a question that failed is put again after a pause, but not for ever", () => {
   const { asked, history } = conversation();
   history.want(window(0), 0);
-  const refusal = { index: 0, of: 0, estimate: null, error: "too many requests wait; ask again later" };
+  const refusal = { index: 0, of: 0, more: false, estimate: null, error: "too many requests wait; ask again later" };
   history.take({ id: "page-0", ...refusal }, 1);
   history.tick(30_000);
   expect(asked.length).toBe(1);

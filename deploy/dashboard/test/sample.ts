@@ -48,6 +48,7 @@ export function window(index: number, changes: Partial<Estimate> = {}): Estimate
     endMs: START_MS + (index + 1) * WINDOW_MS,
     seq: 1000 + index,
     revision: 0,
+    cause: null,
     quality: 1,
     reasons: [],
     inputs: {},

@@ -1,11 +1,11 @@
-/** The past of a sensor, a day or a week, as a chart, as a sentence and as a table. */
+/** The past of a sensor, a day to 30 days, as a chart, as a sentence and as a table. */
 
 import { limitInWords, type Air } from "../air";
 import { DayChart, type Reading } from "../charts/day";
 import type { Line } from "../charts/lines";
 import { h, say } from "../dom";
 import { periodInWords } from "../limits";
-import { DAY_MS, WEEK_MS, type Fleet, type Sensor } from "../fleet";
+import { DAY_MS, type Fleet, type Sensor } from "../fleet";
 import type { Estimate } from "../wire";
 import { clockTime, concentration, dayAndMonth, plural, zoneInWords } from "../words";
 import { intervalInWords } from "./card";
@@ -15,9 +15,12 @@ import { qualityInWords, windowsTable } from "./rows";
 import { spanButtons, spanInWords } from "./span";
 import type { Moment, Section } from "./view";
 
-export function daySection(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Sensor) => void): Section {
+/** Asks the agent for the past of a sensor; asking again changes nothing. */
+export type AskPast = (sensor: Sensor, spanMs: number) => void;
+
+export function daySection(fleet: Fleet, sensor: Sensor, askPast: AskPast): Section {
   let spanMs = DAY_MS;
-  const shown = () => (spanMs === DAY_MS ? sensor.windows : weekOf(sensor));
+  const shown = () => (spanMs === DAY_MS ? sensor.windows : partOf(sensor, spanMs));
   const place = h("div", { class: "chart day", tabindex: "0", role: "slider", "aria-valuemin": "1" });
   const readout = h("p", { class: "readout" });
   const summary = h("p", { class: "newest" });
@@ -58,7 +61,7 @@ export function daySection(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Senso
     latest = moment;
     compared.update();
     const others = compared.chosen();
-    if (spanMs !== DAY_MS) for (const each of [sensor, ...others]) askWeek(each);
+    if (spanMs !== DAY_MS) for (const each of [sensor, ...others]) askPast(each, spanMs);
     const lines = linesOf(moment.verdict.air.get(sensor) ?? null);
     const key = JSON.stringify([spanMs, sensor.kept.length, lines, others.map(({ id, kept, newest }) => [id, kept.length, newest?.seq])]);
     if (newest === sensor.windows && key === drawnKey) return;
@@ -88,9 +91,9 @@ export function daySection(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Senso
   };
 }
 
-/** The windows of the last seven days. `kept` is changed in place, so each call makes a new list. */
-function weekOf({ kept, newest }: Sensor): Estimate[] {
-  return kept.filter((window) => window.endMs > newest!.endMs - WEEK_MS);
+/** The windows of the span. `kept` is changed in place, so each call makes a new list. */
+function partOf({ kept, newest }: Sensor, spanMs: number): Estimate[] {
+  return kept.filter((window) => window.endMs > newest!.endMs - spanMs);
 }
 
 /** The limits as lines in the unit of the chart. */

@@ -2,17 +2,21 @@
 
 import { h, say } from "../dom";
 import type { Estimate } from "../wire";
-import { concentration, ends, QUALITY, reasonsInWords, when } from "../words";
+import { concentration, ends, QUALITY, reasonsInWords, revisionInWords, when } from "../words";
 
 export function windowsTable(): { root: HTMLElement; update(windows: Estimate[], measured: string, nowMs: number): void } {
   const column = h("th", { scope: "col" });
   const body = h("tbody");
+  let fill: () => void = () => {};
+  const ontoggle = () => fill();
   const scroll = { class: "scroll", tabindex: "0", role: "region", "aria-label": "Windows" };
   return {
-    root: h("details", {}, h("summary", {}, "The windows as a table"), h("div", scroll, h("table", {}, header(column), body))),
+    root: h("details", { ontoggle }, h("summary", {}, "The windows as a table"), h("div", scroll, h("table", {}, header(column), body))),
     update(windows, measured, nowMs) {
       say(column, measured || "Value");
-      body.replaceChildren(...windows.toReversed().map((window) => row(window, nowMs)));
+      // A month has 2880 rows: they are made only while the table is open.
+      fill = () => body.parentElement?.closest("details")?.open && body.replaceChildren(...windows.toReversed().map((window) => row(window, nowMs)));
+      fill();
     },
   };
 }
@@ -38,5 +42,6 @@ function endsInWords({ value, low, high }: Estimate): string {
 
 export function qualityInWords(window: Estimate): string {
   const reasons = reasonsInWords(window.reasons).join(". ");
-  return reasons ? `${QUALITY[window.quality]}: ${reasons}` : QUALITY[window.quality];
+  const flag = reasons ? `${QUALITY[window.quality]}: ${reasons}` : QUALITY[window.quality];
+  return [flag, ...revisionInWords(window)].join(". ");
 }

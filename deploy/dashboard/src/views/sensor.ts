@@ -7,7 +7,7 @@ import { nameIn } from "../routes";
 import { ago, clockTime, concentration, when } from "../words";
 import { limitsSection, sayAir } from "./air";
 import { intervalInWords, stateInWord } from "./card";
-import { daySection } from "./day";
+import { daySection, type AskPast } from "./day";
 import { inputsSection } from "./inputs";
 import { sayState } from "./mark";
 import { mapSection } from "./map";
@@ -15,7 +15,7 @@ import { modelSection } from "./model";
 import { weightsSection } from "./weights";
 import type { Section, View } from "./view";
 
-export function sensorView(fleet: Fleet, id: string, askWeek: (sensor: Sensor) => void): View {
+export function sensorView(fleet: Fleet, id: string, askPast: AskPast): View {
   const heading = h("h1", { tabindex: "-1" }, nameIn(id));
   const absent = h("p", { class: "newest" }, "No data from this sensor yet.");
   const body = h("div", { class: "sections" });
@@ -36,7 +36,7 @@ export function sensorView(fleet: Fleet, id: string, askWeek: (sensor: Sensor) =
       const sensor = fleet.sensors.get(id) ?? null;
       show(absent, !sensor);
       refill(body, sensor, () => {
-        sections = sensor ? sectionsFor(fleet, sensor, askWeek) : [];
+        sections = sensor ? sectionsFor(fleet, sensor, askPast) : [];
         return sections.map((section) => section.root);
       });
       for (const section of sections) section.update(moment);
@@ -44,10 +44,10 @@ export function sensorView(fleet: Fleet, id: string, askWeek: (sensor: Sensor) =
   };
 }
 
-function sectionsFor(fleet: Fleet, sensor: Sensor, askWeek: (sensor: Sensor) => void): Section[] {
+function sectionsFor(fleet: Fleet, sensor: Sensor, askPast: AskPast): Section[] {
   return [
     figure(fleet, sensor),
-    daySection(fleet, sensor, askWeek),
+    daySection(fleet, sensor, askPast),
     mapSection(sensor),
     limitsSection(sensor),
     inputsSection(sensor),
