@@ -15,7 +15,8 @@ from edge_agent.core.messages import LIMIT, is_sensor
 from edge_agent.core.model import Interval, Model, Scale
 from edge_agent.core.warming import PREFIX, REACH_MS, SHORTEST_MS, TEMPERATURE
 
-FORMATS = (1, 2)  # 2: no sensor sends some of the channels (`warming`)
+FORMATS = (1, 2, 3)  # 2: no sensor sends some of the channels (`warming`); 3: `power`, or a growing interval
+POWERS = (0.1, 10.0)
 MAX_BYTES = 1_048_576
 GOLDEN_PAIRS = 4
 GOLDEN_TOLERANCE = 1e-5  # of the target's spread: pairs are float32, and exp() differs in its last bits
@@ -29,7 +30,7 @@ SMALLEST = 1 / LIMIT  # spread, length scale: no estimate overflows, whatever el
 ARRAYS = ("support", "coefficients", "trend", "golden", "transfer")
 OTHERS = (
     *("sensor", "gas", "unit", "channels", "auxiliary", "kernel", "length_scale", "scales", "adapter"),
-    *("domain", "provenance", "hold", "warming", "cadence", "window", "interval"),
+    *("domain", "provenance", "hold", "warming", "cadence", "window", "interval", "sensor_type", "power"),
 )
 OUTER_ROOM = {"format": 16, "sha256": 64, "body": MAX_BYTES}
 BODY_ROOM = dict.fromkeys(ARRAYS, MAX_BYTES) | dict.fromkeys(OTHERS, MAX_VALUE_BYTES)
@@ -38,8 +39,15 @@ BODY_ROOM = dict.fromkeys(ARRAYS, MAX_BYTES) | dict.fromkeys(OTHERS, MAX_VALUE_B
 def encode(model: Model) -> bytes:
     """A model as bytes: an outer msgpack map of format, checksum and body; the body is msgpack too."""
     body = msgpack.packb(_body(model))
-    format_ = 2 if model.warming else 1
-    return bytes(msgpack.packb({"format": format_, "sha256": hashlib.sha256(body).digest(), "body": body}))
+    return bytes(
+        msgpack.packb({"format": _format(model), "sha256": hashlib.sha256(body).digest(), "body": body})
+    )
+
+
+def _format(model: Model) -> int:
+    """The lowest format whose readers compute the same."""
+    grows = model.interval is not None and model.interval.slope > 0.0
+    return 3 if grows or model.power != 1.0 else 2 if model.warming else 1
 
 
 def decode(data: bytes, name: str = "bundle") -> Model:
@@ -56,8 +64,8 @@ def decode(data: bytes, name: str = "bundle") -> Model:
     if not isinstance(body, bytes) or hashlib.sha256(body).digest() != outer.get("sha256"):
         raise BadBundle(f"{name}: checksum differs, the file was cut or altered; copy or export it again")
     model, golden = _parse(packed.unpack(body, name, BODY_ROOM), name, hashlib.sha256(body).hexdigest())
-    if (found == FORMATS[-1]) != bool(model.warming):
-        raise BadBundle(f"{name}: format {found} and warming do not go together; export it again")
+    if found != _format(model):
+        raise BadBundle(f"{name}: format {found} and its content do not go together; export it again")
     _verify(model, golden, name)
     return model
 
@@ -109,8 +117,17 @@ def _body(model: Model) -> dict[str, Any]:
     if model.window_ms != USUAL_S * 1000:
         body["window"] = model.window_ms // 1000
     if model.interval is not None:
-        body["interval"] = [model.interval.half_width, model.interval.level]
+        body["interval"] = _packed(model.interval)
+    if model.sensor_type != Model.sensor_type:
+        body["sensor_type"] = model.sensor_type
+    if model.power != Model.power:
+        body["power"] = model.power
     return body
+
+
+def _packed(interval: Interval) -> list[float]:
+    pair = [interval.half_width, interval.level]
+    return [*pair, interval.slope, interval.origin] if interval.slope else pair
 
 
 def _bin(array: Array) -> bytes:
@@ -148,6 +165,8 @@ def _model(body: Mapping[str, Any], model_id: str) -> Model:
         transfer=_array(body["transfer"], rows - 1) if "transfer" in body else None,
         adapter=_pair(body["adapter"]),
         interval=_interval(body["interval"]) if "interval" in body else None,
+        sensor_type=_text(body.get("sensor_type", Model.sensor_type)),
+        power=_power(body.get("power", Model.power)),
         warming=_warming(body),
         cadence_minutes=_cadence_minutes(body),
         window_ms=_window_ms(body.get("window", USUAL_S)),
@@ -250,10 +269,16 @@ def _scale(value: Any) -> Scale:
 
 
 def _interval(value: Any) -> Interval:
-    half_width, level = _pair(value)
-    if half_width < 0.0 or not 0.0 < level < 1.0:
-        raise ValueError(f"an interval of ±{half_width:g} at level {level:g}")
-    return Interval(half_width, level)
+    half_width, level, slope, origin = (_number(number) for number in (*value, *[0.0] * (4 - len(value))))
+    if min(half_width, slope) < 0.0 or not 0.0 < level < 1.0:
+        raise ValueError(f"an interval of ±{half_width:g} at level {level:g}, {slope:+g} for each unit")
+    return Interval(half_width, level, slope, origin)
+
+
+def _power(value: Any) -> float:
+    if not POWERS[0] <= _number(value) <= POWERS[1]:
+        raise ValueError(f"a power of {value:g} where {POWERS[0]:g} to {POWERS[1]:g} belong")
+    return float(value)
 
 
 def _support(value: Any) -> Array:

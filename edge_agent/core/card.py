@@ -1,5 +1,6 @@
 """A model for people and dashboards: its identity, its training range, its weights over temperature."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ def card(model: Model) -> dict[str, Any]:
         "kernel": model.kernel,
         "support": len(model.support),
         "domain": {name: list(between) for name, between in model.domain.items()},
-        "interval": model.interval
-        and {"half_width": model.interval.half_width, "level": model.interval.level},
+        "sensor_type": model.sensor_type,
+        "power": model.power,
+        "interval": model.interval and asdict(model.interval),
         "provenance": dict(model.provenance),
         "curves": curves(model),
     }

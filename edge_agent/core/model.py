@@ -24,10 +24,20 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Half the width, in the unit of the estimate, of a band that covers at `level`."""
+    """Half the width of a band that covers at `level`; above `origin` it grows with the estimate."""
 
-    half_width: float
+    half_width: float  # in the unit of the estimate
     level: float
+    slope: float = 0.0
+    origin: float = 0.0
+
+    def half_widths(self, estimate: Any) -> Any:
+        """half_width + slope·max(estimate - origin, 0), for one estimate or many.
+
+        >>> float(Interval(0.1, 0.9, slope=0.2, origin=1.0).half_widths(2.0))
+        0.30000000000000004
+        """
+        return self.half_width + self.slope * np.maximum(estimate - self.origin, 0.0)
 
 
 def weights_at(
@@ -51,6 +61,23 @@ def weighted_sum(weights: Array, inputs: Any) -> Array:
     return np.asarray(np.einsum("nd,nd->n", x, weights[:, :-1]) + weights[:, -1])
 
 
+def bend(inputs: Any, power: float, measured: int) -> Array:
+    """The first `measured` channels of (n, d) to a power, sign(x)·|x|^power; the others unchanged.
+
+    The resistance of a metal-oxide sensor is a power of the concentration.
+
+    >>> bend([[4.0, 9.0]], 0.5, measured=1).tolist()
+    [[2.0, 9.0]]
+    """
+    x = np.asarray(inputs, dtype=float)
+    if power == 1.0:
+        return x
+    bent: Array = np.copysign(np.abs(x) ** power, x)
+    if measured < x.shape[1]:
+        bent[:, measured:] = x[:, measured:]
+    return bent
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """One sensor's calibration, fixed at the precision of its bundle.
@@ -59,7 +86,8 @@ class Model:
     Outside the temperatures of `hold` they stay as they are at its nearer end: a line must not run away where
     there was no training data. `transfer` (d x (d + 1), raw units) maps this sensor's channels to those of
     the sensor the model was fitted to; `adapter` (gain, offset) is applied to the estimate. Channels in
-    `warming` are not measured: they tell how much warmer it is than it was.
+    `warming` are not measured: they tell how much warmer it is than it was. With a `power` the weights are
+    those of the measured channels to that power, after the transfer.
     """
 
     sensor: str
@@ -79,6 +107,8 @@ class Model:
     transfer: Array | None = None  # (d, d + 1), the last column is the offset
     adapter: tuple[float, float] = (1.0, 0.0)
     interval: Interval | None = None
+    sensor_type: str = "electrochemical"
+    power: float = 1.0
     warming: Mapping[str, int] = field(default_factory=dict)  # channel -> memory in ms
     cadence_minutes: Mapping[str, int] = field(default_factory=dict)  # between readings, where not 1
     window_ms: int = 900_000  # the length of the windows that it was fitted to
@@ -118,7 +148,7 @@ class Model:
         d = len(self.channels)
         centres = np.array([scale.centre for scale in self.channel_scales])
         spreads = np.array([scale.spread for scale in self.channel_scales])
-        mapping = np.eye(d, d + 1) if self.transfer is None else self.transfer
+        mapping = np.eye(d, d + 1) if self.transfer is None or self.power != 1.0 else self.transfer
         fold = np.zeros((d + 1, d + 1))
         fold[:, :d] = (mapping / spreads[:, None]).T
         fold[d, :d] -= centres / spreads
@@ -144,7 +174,18 @@ class Model:
     def explain(self, inputs: Any, auxiliary: Any) -> tuple[Array, Array]:
         """The estimates (n,) and the raw weights (n, d + 1) that give them."""
         weights = self.weights(auxiliary)
-        return weighted_sum(weights, inputs), weights
+        return weighted_sum(weights, inputs if self.power == 1.0 else self._bent(inputs)), weights
+
+    def _bent(self, inputs: Any) -> Array:
+        """The channels that the weights are for: after the transfer, to the power."""
+        return bend(self.mapped(inputs), self.power, len(self.measured))
+
+    def mapped(self, inputs: Any) -> Array:
+        """Channels (n, d) in the units of the fitted sensor."""
+        x = np.asarray(inputs, dtype=float)
+        if self.transfer is None:
+            return x
+        return np.asarray(x @ self.transfer[:, :-1].T + self.transfer[:, -1])
 
     def departures(self, inputs: Mapping[str, float]) -> dict[str, float]:
         """How far each input lies outside the training range, in widths of that range; 0 inside.

@@ -12,7 +12,7 @@ from edge_agent.core.coverage import Coverage, measure
 from edge_agent.core.messages import FINAL, PRELIMINARY, Estimate, Reading
 from edge_agent.core.model import Model
 from edge_agent.core.places import Place
-from edge_agent.core.quality import Flag, assess
+from edge_agent.core.quality import OUTSIDE, Flag, assess
 from edge_agent.core.units import PublishUnit
 from edge_agent.core.warming import TEMPERATURE, Past
 from edge_agent.core.windows import COVERAGE, Outcome, Window, Windows
@@ -139,11 +139,12 @@ def _calibrate(estimate: Estimate, model: Model) -> Estimate:
     if not isfinite(value):
         return replace(estimate, quality=Flag.FAIL, reasons=(*estimate.reasons, "value_not_finite"))
     named = dict(zip((*model.channels, "bias"), weights[0].tolist(), strict=True))
-    if model.interval is None:
-        return replace(estimate, value=value, weights=named)
-    half_width, level = model.interval.half_width, model.interval.level
-    low, high = value - half_width, value + half_width
-    return replace(estimate, value=value, weights=named, low=low, high=high, level=level)
+    estimate = replace(estimate, value=value, weights=named)
+    # Nothing is known about errors where there was no training data; `reasons` name the inputs.
+    if model.interval is None or any(reason.endswith(OUTSIDE) for reason in estimate.reasons):
+        return estimate
+    half_width = float(model.interval.half_widths(value))
+    return replace(estimate, low=value - half_width, high=value + half_width, level=model.interval.level)
 
 
 def _converted(estimate: Estimate, publish: PublishUnit) -> Estimate:

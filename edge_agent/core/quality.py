@@ -10,6 +10,7 @@ from edge_agent.core.windows import Window
 
 STUCK_READINGS = 10  # fewer equal readings in a row are common at an ADC's resolution
 
+OUTSIDE = "_outside_training"  # ending of the reason for an input beyond the training data
 PAST_NEEDED = 0.5  # share of the temperature history; below it warming is mostly a guess
 
 
@@ -49,7 +50,7 @@ def assess(
     assert model is not None  # noqa: S101 - _missing says no_model otherwise
     means = {name: channel.mean for name, channel in window.channels.items()}
     departures = model.departures({**means, **(warming or {})})
-    reasons = [f"{name}_outside_training" for name, distance in departures.items() if distance > 0.0]
+    reasons = [f"{name}{OUTSIDE}" for name, distance in departures.items() if distance > 0.0]
     if any(_is_stuck(window, name) for name in model.measured):
         reasons.append("stuck_value")
     if past_known < PAST_NEEDED:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from edge_agent.core.coverage import expected_minutes, needed_minutes
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
-from edge_agent.core.quality import Flag
+from edge_agent.core.quality import OUTSIDE, Flag
 from edge_agent.core.warming import REACH_MS, TEMPERATURE
 from edge_agent.core.windows import COVERAGE
 from model_export.archive.past import Temperatures, warmings
@@ -70,11 +70,12 @@ def estimate(
     means = {name: channels[name].mean for name in names} | warming
     missing = ~np.logical_and.reduce(list(covered.values()))
     seen = {name: values[~missing] for name, values in means.items()}
-    value, low, high = _calibrated(model, seen)
     departures = dict(_departures(model, seen))
+    outside = [distance > 0.0 for distance in departures.values()]
+    value, low, high = _calibrated(model, seen, np.any(outside, axis=0) if outside else False)
     stuck = np.logical_or.reduce([channels[name].stuck for name in model.measured])[~missing]
     late = np.zeros(len(windows), dtype=bool) if unsynchronised is None else unsynchronised
-    found = {f"{name}_outside_training": distance > 0.0 for name, distance in departures.items()}
+    found = {f"{name}{OUTSIDE}": distance > 0.0 for name, distance in departures.items()}
     found |= {STUCK: stuck, NO_PAST: ~enough[~missing], CLOCK: late[~missing], NOT_FINITE: np.isnan(value)}
     far = np.logical_or.reduce([np.isnan(value), *(distance > 1.0 for distance in departures.values())])
     suspect = np.logical_or.reduce(list(found.values()))
@@ -100,13 +101,14 @@ def _covered(windows: Windows, name: str, model: Model) -> Mask:
     return np.asarray(windows.channels[name].minutes >= needed)
 
 
-def _calibrated(model: Model, seen: Mapping[str, Array]) -> tuple[Array, Array, Array]:
-    """The value and its interval; NaN where the value is not finite or the model has no interval."""
+def _calibrated(model: Model, seen: Mapping[str, Array], outside: Mask | bool) -> tuple[Array, Array, Array]:
+    """The value and its interval; NaN where the value is not finite or no interval is promised."""
     inputs = np.column_stack([seen[name] for name in model.channels])
     with np.errstate(all="ignore"):
         value = model.predict(inputs, seen[model.auxiliary])
     value = np.where(np.isfinite(value), value, np.nan)
-    half_width = np.nan if model.interval is None else model.interval.half_width
+    half_width = np.nan if model.interval is None else model.interval.half_widths(value)
+    half_width = np.where(outside, np.nan, half_width)
     return value, value - half_width, value + half_width
 
 

@@ -1,6 +1,6 @@
 """Bundles on disk: what they say about their own fit, written only if they reproduce it, and read back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +14,7 @@ from edge_agent.core.messages import format_time
 from edge_agent.core.model import Fact, Model
 from model_export.files import write_atomically
 from model_export.recordings.dataset import Dataset
+from model_export.regression import evidence, respire
 from model_export.regression.metrics import Score
 from model_export.regression.respire import Fitted, Hyperparameters
 
@@ -56,7 +57,6 @@ def read(path: Path) -> Model:
 
 def facts(model: Model, fitted: Fitted, train: Dataset, test: Score, r2_train: float) -> dict[str, Fact]:
     """The provenance of a model. It has no date of its making: the same data give the same bundle."""
-    hyper = fitted.hyper
     counts, _ = np.histogram(train.auxiliary, DENSITY_BINS, model.domain["temperature"])
     found: dict[str, Fact] = {
         "dataset": train.name,
@@ -64,10 +64,7 @@ def facts(model: Model, fitted: Fitted, train: Dataset, test: Score, r2_train: f
         "n_test": test.n,
         "support": len(model.support),
         "r2_train": r2_train,
-        "trend": hyper.trend,
-        "lambda": hyper.ridge,
-        "alpha": hyper.alpha,
-        "eta": hyper.eta,
+        **settings(fitted),
         "outliers": int(fitted.outliers.sum()),
         "temperature_counts": " ".join(map(str, counts)),
         "exporter": f"respire-edge {version('respire-edge')}",
@@ -77,23 +74,50 @@ def facts(model: Model, fitted: Fitted, train: Dataset, test: Score, r2_train: f
     return found
 
 
-def hyperparameters(model: Model) -> Hyperparameters:
-    """The hyperparameters that a model was fitted with."""
-    known = model.provenance
+def covered(shares: Mapping[str, float]) -> dict[str, Fact]:
+    """The coverage inside the train part, for the card.
+
+    >>> covered({"time": 0.912, "temperature": 0.9})
+    {'covered': 'time 0.91, temperature 0.90'}
+    """
+    return {"covered": ", ".join(f"{name} {share:.2f}" for name, share in shares.items())} if shares else {}
+
+
+def settings(fitted: Fitted) -> dict[str, Fact]:
+    """What tuning chose, so that the fit can be repeated."""
+    hyper = fitted.hyper
+    if fitted.tuning == "evidence":
+        return {"tuning": fitted.tuning}
+    names = {"trend": hyper.trend, "lambda": hyper.ridge, "alpha": hyper.alpha, "eta": hyper.eta}
+    return {"tuning": fitted.tuning, **names}
+
+
+def refit(model: Model) -> Callable[[Dataset], Fitted]:
+    """The full fit that a model was compressed from, to be repeated on its train part."""
+    known, steady = model.provenance, len(model.warming)
+    if known.get("tuning") == "evidence":
+        return lambda train: evidence.fit(
+            *_arrays(train), kernel=model.kernel, steady=steady, power=model.power
+        )
     try:
-        return Hyperparameters(
+        hyper = Hyperparameters(
             kernel=model.kernel,
             trend=float(known["trend"]),
             length_scale=model.length_scale,
             ridge=float(known["lambda"]),
             alpha=float(known["alpha"]),
             eta=float(known["eta"]),
-            steady=len(model.warming),
+            steady=steady,
         )
     except (KeyError, ValueError) as error:
         raise BadBundle(
             f"bundle of {model.sensor}: expected the hyperparameters it was fitted with; fit it again"
         ) from error
+    return lambda train: respire.fit(*_arrays(train), hyper)
+
+
+def _arrays(train: Dataset) -> tuple[Array, Array, Array]:
+    return train.inputs, train.auxiliary, train.target
 
 
 def require_fitted_to(model: Model, train: Dataset) -> None:

@@ -2,8 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
@@ -11,17 +15,25 @@ from edge_agent.core.messages import is_sensor
 from edge_agent.core.model import Model
 from edge_agent.core.windows import WINDOW_MS
 from model_export.calibration import export
-from model_export.calibration.interval import LEVEL, forward_conformal
+from model_export.calibration.interval import (
+    LEVEL,
+    coverage,
+    forward_conformal,
+    leave_out,
+    measured,
+    together,
+)
 from model_export.recordings.dataset import Dataset, Stamp, require_trainable, split, windows
 from model_export.recordings.recording import Recording
 from model_export.recordings.tables import Layout
-from model_export.regression import respire
+from model_export.regression import evidence, respire
 from model_export.regression.compress import Compressed, Method, compress
 from model_export.regression.metrics import Score, r2, score
-from model_export.regression.respire import Fitted, Hyperparameters
-from model_export.regression.tune import tune
+from model_export.regression.respire import Fitted, Hyperparameters, Tuning
 
 Progress = Callable[[int, int], None]
+Fit = Callable[[Dataset], Fitted]
+SensorType = Literal["electrochemical", "metal-oxide"]
 
 # How far back the temperature is compared; docs/methods.md has the figures behind the choice.
 WARMING = {"warming_1h": 3_600_000, "warming_4h": 14_400_000}
@@ -42,11 +54,14 @@ class Source:
 class Recipe:
     """What the user chooses; tuning chooses the rest."""
 
+    sensor_type: SensorType = "electrochemical"
+    tuning: Tuning = "evidence"
     kernel: str = Hyperparameters().kernel
-    trend: float = Hyperparameters().trend
+    trend: float = Hyperparameters().trend  # only of tuning by folds
+    powers: tuple[float, ...] = (1.0,)  # of the measured channels, to choose from
     method: Method = "landmarks"
     size: int | None = None  # None: automatic, see compress
-    trials: int = 60
+    trials: int = 60  # of tuning by folds
     seed: int = 0
     level: float = LEVEL
     gas: str = "CO"
@@ -57,9 +72,23 @@ class Recipe:
         return {name: memory_ms for name, memory_ms in self.warming.items() if memory_ms >= window_ms}
 
 
+def metal_oxide(recipe: Recipe) -> Recipe:
+    """The same for a metal-oxide sensor: a power of its signal, and no warming.
+
+    Its resistance is a power of the concentration, so no w(T)·x follows it from one site to another. It is
+    heated, so that what `warming` adds is not the sensor's but the time of day.
+    """
+    return replace(recipe, sensor_type="metal-oxide", powers=evidence.POWERS, warming={})
+
+
+def for_sensor(recipe: Recipe, sensor_type: SensorType) -> Recipe:
+    """The same for a type of sensor."""
+    return metal_oxide(recipe) if sensor_type == "metal-oxide" else recipe
+
+
 def paper(recipe: Recipe) -> Recipe:
-    """The same with the paper's inputs, its kernel, which shrinks towards zero, and its compression."""
-    return replace(recipe, trend=0.0, method="paper", warming={})
+    """The same with the paper's inputs, tuning, kernel (it shrinks towards zero) and compression."""
+    return replace(recipe, tuning="folds", trend=0.0, powers=(1.0,), method="paper", warming={})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +98,7 @@ class Calibration:
     fitted: Fitted
     compressed: Compressed
     model: Model
+    covered: Mapping[str, float] = field(default_factory=dict)  # of left-out stretches, by what they are of
 
     def predict(self, dataset: Dataset) -> Array:
         """The estimates of the compressed model before it is rounded for the bundle, (n,)."""
@@ -110,9 +140,10 @@ def fit(
     require_trainable(split(dataset, test_share)[0])
     dataset = dataset.warmed(recipe.memories_ms(dataset.window_ms))
     train, test = split(dataset, test_share)
-    calibration = fit_with_interval(train, tuned(train, recipe, progress), recipe)
+    calibration = fit_with_interval(train, chosen(train, recipe, progress), recipe)
     model = calibration.model
     known = export.facts(model, calibration.fitted, train, evaluate(model, test), evaluate(model, train).r2)
+    known |= export.covered(calibration.covered)
     exported = export.write(
         replace(model, provenance=known), path, dataset, estimate=calibration.predict(dataset)
     )
@@ -121,6 +152,8 @@ def fit(
 
 def tuned(train: Dataset, recipe: Recipe, progress: Progress | None = None) -> Hyperparameters:
     """The hyperparameters of the best cross-validated R² on the train part."""
+    from model_export.regression.tune import tune  # noqa: PLC0415 - optuna: the default does not need it
+
     return tune(
         train.inputs,
         train.auxiliary,
@@ -134,21 +167,53 @@ def tuned(train: Dataset, recipe: Recipe, progress: Progress | None = None) -> H
     ).hyper
 
 
-def fit_with_interval(train: Dataset, hyper: Hyperparameters, recipe: Recipe) -> Calibration:
+def chosen(train: Dataset, recipe: Recipe, progress: Progress | None = None) -> Fit:
+    """What tuning chose on the train part, as a fit to any part of it."""
+    if recipe.tuning == "folds":
+        hyper = tuned(train, recipe, progress)
+        return lambda part: respire.fit(part.inputs, part.auxiliary, part.target, hyper)
+    kernel, steady = recipe.kernel, len(train.warming)
+    arrays = train.inputs, train.auxiliary, train.target
+    power = evidence.choose_power(*arrays, recipe.powers, kernel=kernel, steady=steady)
+    if progress:
+        progress(1, 1)
+    return lambda part: evidence.fit(
+        part.inputs, part.auxiliary, part.target, kernel=kernel, steady=steady, power=power
+    )
+
+
+def fit_with_interval(train: Dataset, fit_to: Fit, recipe: Recipe) -> Calibration:
     """The model of the train part, with an interval from windows that other models did not see."""
-    calibration = fit_model(train, hyper, recipe)
+    calibration = fit_model(train, fit_to, recipe)
+    if recipe.tuning == "folds":
+        return _with_constant_interval(calibration, train, fit_to, recipe)
+
+    def estimate(kept: Dataset, left: Dataset) -> Array:
+        inputs, auxiliary = left.inputs, left.auxiliary
+        lost = calibration.predict(left) - calibration.fitted.predict(inputs, auxiliary)  # by compression
+        return np.asarray(fit_to(kept).predict(inputs, auxiliary) + lost)
+
+    held = leave_out(train, estimate)
+    interval = measured(together(held), recipe.level)
+    covered = {name: coverage(part, interval) for name, part in held.items()}
+    return replace(calibration, model=replace(calibration.model, interval=interval), covered=covered)
+
+
+def _with_constant_interval(
+    calibration: Calibration, train: Dataset, fit_to: Fit, recipe: Recipe
+) -> Calibration:
     same_size = replace(recipe, size=len(calibration.compressed.support))
 
     def estimate(before: Dataset, after: Dataset) -> Array:
-        return fit_model(before, hyper, same_size).model.predict(after.inputs, after.auxiliary)
+        return fit_model(before, fit_to, same_size).model.predict(after.inputs, after.auxiliary)
 
     interval = forward_conformal(train, estimate, recipe.level)
     return replace(calibration, model=replace(calibration.model, interval=interval))
 
 
-def fit_model(train: Dataset, hyper: Hyperparameters, recipe: Recipe) -> Calibration:
+def fit_model(train: Dataset, fit_to: Fit, recipe: Recipe) -> Calibration:
     """Fit and compress, without an interval."""
-    return compressed(respire.fit(train.inputs, train.auxiliary, train.target, hyper), train, recipe)
+    return compressed(fit_to(train), train, recipe)
 
 
 def compressed(fitted: Fitted, train: Dataset, recipe: Recipe) -> Calibration:
@@ -156,13 +221,27 @@ def compressed(fitted: Fitted, train: Dataset, recipe: Recipe) -> Calibration:
     small = compress(
         fitted, train.inputs, train.auxiliary, train.target, size=recipe.size, method=recipe.method
     )
-    return Calibration(fitted, small, _model(fitted, small, train, recipe.gas))
+    return Calibration(fitted, small, _model(fitted, small, train, recipe))
 
 
 def evaluate(model: Model, dataset: Dataset) -> Score:
     """The agreement of a model, as the agent serves it, with the reference of a dataset."""
     estimate = model.predict(dataset.inputs, dataset.auxiliary)
-    return score(dataset.target, estimate, model.interval.half_width if model.interval else None)
+    if model.interval is None:
+        return score(dataset.target, estimate)
+    promised = inside(model, dataset)
+    half_width = np.where(promised, model.interval.half_widths(estimate), np.nan)
+    return score(dataset.target, estimate, half_width, model.interval.level)
+
+
+def inside(model: Model, dataset: Dataset) -> NDArray[np.bool_]:
+    """Whether all inputs of a window are in the range of the training data, (n,)."""
+    seen = dataset.inputs if model.transfer is None else model.mapped(dataset.inputs)
+    within = np.ones(len(dataset), dtype=bool)
+    for name, values in zip((*model.channels, model.auxiliary), (*seen.T, dataset.auxiliary), strict=True):
+        low, high = model.domain.get(name, (-inf, inf))
+        within &= (values >= low) & (values <= high)
+    return within
 
 
 def summary(result: FitResult) -> dict[str, Any]:
@@ -185,16 +264,19 @@ def summary(result: FitResult) -> dict[str, Any]:
         "mae_test": test.mae,
         "bias_test": test.bias,
         "coverage": test.coverage,
+        "promised": test.promised,
+        "interval_score": test.interval_score,
         "level": model.interval.level if model.interval else None,
         "half_width": model.interval.half_width if model.interval else None,
+        "slope": model.interval.slope if model.interval else None,
+        "covered_in_training": dict(result.calibration.covered),
         "support": len(model.support),
         "bytes": result.exported.size_bytes,
         "kernel": model.kernel,
-        "trend": fitted.hyper.trend,
+        "sensor_type": model.sensor_type,
+        "power": model.power,
         "length_scale": model.length_scale,
-        "lambda": fitted.hyper.ridge,
-        "alpha": fitted.hyper.alpha,
-        "eta": fitted.hyper.eta,
+        **export.settings(fitted),
         "outliers": int(fitted.outliers.sum()),
         "rounds": fitted.rounds,
         "converged": fitted.converged,
@@ -222,11 +304,11 @@ def require_options(sensor: str, unit: str, gas: str) -> None:
             raise BadRecording(f"--{name}: expected a word such as {EXAMPLES[name]}, got {text!r}")
 
 
-def _model(fitted: Fitted, small: Compressed, train: Dataset, gas: str) -> Model:
+def _model(fitted: Fitted, small: Compressed, train: Dataset, recipe: Recipe) -> Model:
     names, columns = (*train.channels, "temperature"), (*train.inputs.T, train.auxiliary)
     return Model(
         sensor=train.sensor,
-        gas=gas,
+        gas=recipe.gas,
         unit=train.unit,
         channels=train.channels,
         kernel=fitted.hyper.kernel,
@@ -238,6 +320,8 @@ def _model(fitted: Fitted, small: Compressed, train: Dataset, gas: str) -> Model
         coefficients=small.coefficients,
         trend=small.trend,
         hold=fitted.hold,
+        sensor_type=recipe.sensor_type,
+        power=fitted.power,
         warming=train.warming,
         cadence_minutes=train.cadence_minutes,
         window_ms=train.window_ms,

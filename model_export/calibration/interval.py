@@ -1,24 +1,28 @@
-"""Intervals that cover at a stated level, by split-conformal prediction.
+"""Intervals that cover at a stated level, from residuals of windows that a model was not fitted to.
 
-Take residuals |y - ŷ| of windows that the model was not fitted to. If a fresh window is exchangeable with
-them, its own residual is equally likely to take any rank among the n + 1. So the ⌈(n + 1)·level⌉-th smallest
-of the n covers it with probability at least `level`, for any model and any noise.
+**Which residuals.** A calibration serves days, temperatures and concentrations that it did not see. So the
+train part is cut four times: into stretches of time, of temperature, of the first channel and of the
+reference. Each stretch is estimated by a model that was fitted to the rest.
 
-One part set aside for this would be one week's weather. So the train part is cut into four stretches of time.
-Each stretch but the first is estimated by a model fitted to all before it, with the same recipe and size: a
-calibration too serves days that follow its training. On train parts this came closer to the level than
-estimating each stretch from the other three (docs/methods.md). The last 20 % of the recording are not
-used, so the coverage that `fit` reports is an independent check.
+**How they become an interval.** |residual| grows with the estimate ŷ: its line is b0 + b1·max(ŷ - y0, 0). The
+quantile of |residual| over that line gives the factor; every day counts the same, however many windows it
+has. Windows of a day are alike, so few days are few observations: the factor is that of Student's t instead
+of a normal distribution, with as many observations as are independent.
 
-No method gives coverage where conditions are not exchangeable with the recording: another season, another
-site, another sensor.
+`conformal` is the simpler way for a single number: if a fresh residual is exchangeable with n others, the
+⌈(n + 1)·level⌉-th smallest covers it with probability `level`, for any model and any noise.
+
+No method gives coverage where conditions are unlike the recording: another season, site or sensor.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
@@ -27,15 +31,28 @@ from model_export.recordings.dataset import Dataset
 
 LEVEL = 0.9
 STRETCHES = 4
+IN_TIME, IN_VALUE = 5, 4  # stretches
+DAY_MS = 86_400_000
+LOWEST = 0.05  # quantile of the estimates below which the width stays constant
+FLOOR = 0.25  # of the mean width: what is left of it at the lowest estimates
 
 Estimate = Callable[[Dataset, Dataset], Array]  # fits the first dataset, estimates the second
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """Windows that were left out, with the estimates of models that did not see them."""
+
+    residual: Array  # (n,)
+    estimate: Array
+    day: NDArray[np.int64]
 
 
 def conformal(residuals: Array, level: float = LEVEL) -> Interval:
     """The interval whose half-width is the ⌈(n + 1)·level⌉-th smallest absolute residual.
 
     >>> conformal(np.arange(1.0, 20.0), level=0.9)
-    Interval(half_width=18.0, level=0.9)
+    Interval(half_width=18.0, level=0.9, slope=0.0, origin=0.0)
     """
     rank = ceil(round((len(residuals) + 1) * level, 9))  # 0.7·10 is 7, not 7.000000000000001
     if rank > len(residuals):
@@ -54,3 +71,89 @@ def forward_conformal(dataset: Dataset, estimate: Estimate, level: float = LEVEL
     ]
     residuals = [after.target - estimate(before, after) for before, after in stretches]
     return conformal(np.concatenate(residuals), level)
+
+
+def leave_out(dataset: Dataset, estimate: Estimate) -> dict[str, Held]:
+    """The windows of every stretch, estimated from the others, by what the stretches are of."""
+    orders = {
+        "time": (dataset.start_ms, IN_TIME),
+        dataset.channels[0]: (dataset.inputs[:, 0], IN_VALUE),
+        "temperature": (dataset.auxiliary, IN_VALUE),
+        "reference": (dataset.target, IN_VALUE),
+    }
+    return {
+        name: _held(dataset, estimate, np.argsort(values, kind="stable"), count)
+        for name, (values, count) in orders.items()
+    }
+
+
+def measured(held: Held, level: float = LEVEL) -> Interval:
+    """The interval of windows that were left out."""
+    if len(held.residual) < 2:
+        raise BadRecording("interval: expected at least 2 held-out windows; add a longer recording")
+    size = np.abs(held.residual)
+    origin = float(np.quantile(held.estimate, LOWEST))
+    above = np.maximum(held.estimate - origin, 0.0)
+    base, slope = _line(above, size)
+    relative = held.residual / np.maximum(base + slope * above, 1e-12 * max(float(size.max()), 1e-300))
+    factor = _quantile(np.abs(relative), held.day, level) * _few_days(relative, held.day, level)
+    return Interval(factor * base, level, factor * slope, origin)
+
+
+def together(parts: dict[str, Held]) -> Held:
+    """All of them as one."""
+    fields = ((part.residual, part.estimate, part.day) for part in parts.values())
+    return Held(*(np.concatenate(column) for column in zip(*fields, strict=True)))
+
+
+def coverage(held: Held, interval: Interval) -> float:
+    """The share of the windows inside the interval."""
+    return float(np.mean(np.abs(held.residual) <= interval.half_widths(held.estimate)))
+
+
+def _held(dataset: Dataset, estimate: Estimate, order: NDArray[np.intp], count: int) -> Held:
+    found = []
+    for left in np.array_split(order, count):
+        kept = np.ones(len(dataset), dtype=bool)
+        kept[left] = False
+        held = dataset.part(~kept)
+        there = estimate(dataset.part(kept), held)
+        found.append((held.target - there, there, held.start_ms // DAY_MS))
+    return Held(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _line(above: Array, size: Array) -> tuple[float, float]:
+    """Base and slope of |residual| by least squares; the slope is not negative, nor the base near zero."""
+    centred, mean = above - above.mean(), float(size.mean())
+    spread = float(centred @ centred)
+    slope = max(float(centred @ size) / spread, 0.0) if spread > 0.0 else 0.0
+    base = mean - slope * float(above.mean())
+    if base >= FLOOR * mean:
+        return base, slope
+    return FLOOR * mean, (1.0 - FLOOR) * mean / float(above.mean())
+
+
+def _quantile(values: Array, day: NDArray[np.int64], level: float) -> float:
+    """The quantile of values in which every day has the same weight."""
+    _, of, counts = np.unique(day, return_inverse=True, return_counts=True)
+    order = np.argsort(values)
+    weight = np.cumsum(1.0 / counts[of][order])
+    return float(values[order][np.searchsorted(weight, level * weight[-1])])
+
+
+def _few_days(relative: Array, day: NDArray[np.int64], level: float) -> float:
+    """Student's t over the normal quantile, for the number of observations that are independent.
+
+    That is n / (1 + (m - 1)·ρ) for m windows a day whose residuals have the correlation ρ, which comes from
+    the variances between and within days.
+    """
+    _, of, counts = np.unique(day, return_inverse=True, return_counts=True)
+    n, days = len(relative), len(counts)
+    means = np.bincount(of, relative) / counts
+    between = float(counts @ (means - relative.mean()) ** 2) / max(days - 1, 1)
+    within = float(np.sum((relative - means[of]) ** 2)) / max(n - days, 1)
+    spread = between + (n / days - 1.0) * within
+    alike = min(max((between - within) / spread, 0.0), 1.0) if days > 1 and spread > 0.0 else 1.0
+    freedom = max(n / (1.0 + (n / days - 1.0) * alike) - 1.0, 2.0)
+    both = 0.5 + level / 2.0
+    return float(stats.t.ppf(both, freedom) / stats.norm.ppf(both))

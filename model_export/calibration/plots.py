@@ -81,15 +81,17 @@ def scatter(model: Model, dataset: Dataset, n_train: int, outliers: NDArray[np.b
 def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure:
     """The error at each temperature."""
     figure, axes = single(3.2, title)
-    error = model.predict(dataset.inputs, dataset.auxiliary) - dataset.target
+    estimate = model.predict(dataset.inputs, dataset.auxiliary)
+    error = estimate - dataset.target
     axes.axhline(0.0, color=INK, lw=0.8)
     train, test = slice(n_train), slice(n_train, None)
     axes.scatter(dataset.auxiliary[train], error[train], s=7, color=GREY, alpha=0.5, lw=0, label="train")
     axes.scatter(dataset.auxiliary[test], error[test], s=9, color=BLUE, alpha=0.7, lw=0, label="test")
     centres, medians = _running_median(dataset.auxiliary, error)
     axes.plot(centres, medians, color=VERMILLION, lw=1.8, label="median")
-    _interval_lines(axes, model)
-    limit = _robust_limit(model, error)
+    half_width = _usual_half_width(model, estimate)
+    _interval_lines(axes, model, half_width)
+    limit = _robust_limit(half_width, error)
     beyond = int((np.abs(error) > limit).sum())
     if beyond:
         note = f"{beyond} of {len(error)} windows lie beyond this scale"
@@ -113,7 +115,7 @@ def weights(model: Model, title: str) -> Figure:
     curves, colours = model.weights(grid), [BLUE, ORANGE, GREEN, VERMILLION]
     for row, (axes, name) in enumerate(zip(panels, names, strict=False)):
         axes.plot(grid, curves[:, row], color=INK if name == "bias" else colours[row % 4], lw=1.6)
-        per = "" if name == "bias" else " per °C" if name in model.warming else " per unit"
+        per = "" if name == "bias" else " per °C" if name in model.warming else _per_unit(model)
         axes.set_ylabel(f"{name}\n({model.unit}{per})")
     if found is not None:
         edges, counts = found
@@ -154,7 +156,7 @@ def _follow(axes: Axes, model: Model, dataset: Dataset) -> None:
     estimate = model.predict(dataset.inputs, dataset.auxiliary)
     times, reference, curve = with_gaps(dataset.start_ms, dataset.target, estimate)
     if model.interval:
-        half = model.interval.half_width
+        half = model.interval.half_widths(curve)
         label = f"{model.interval.level:.0%} interval"
         axes.fill_between(times, curve - half, curve + half, color=SKY, alpha=0.45, lw=0, label=label)
     axes.plot(times, curve, color=BLUE, lw=0.9, label="estimate")
@@ -163,12 +165,13 @@ def _follow(axes: Axes, model: Model, dataset: Dataset) -> None:
 
 
 def _errors_by_day(axes: Axes, model: Model, dataset: Dataset) -> None:
-    error = model.predict(dataset.inputs, dataset.auxiliary) - dataset.target
+    estimate = model.predict(dataset.inputs, dataset.auxiliary)
+    error = estimate - dataset.target
     days, first = np.unique(dataset.start_ms // DAY_MS, return_index=True)
     spread = np.array([np.percentile(day, [10.0, 50.0, 90.0]) for day in np.split(error, first[1:])])
     noon = times_of(days * DAY_MS + DAY_MS // 2)
     axes.axhline(0.0, color=INK, lw=0.8)
-    _interval_lines(axes, model)
+    _interval_lines(axes, model, _usual_half_width(model, estimate))
     axes.vlines(noon, spread[:, 0], spread[:, 2], color=GREY, lw=1.6)
     axes.plot(noon, spread[:, 1], "o", color=VERMILLION, ms=3.2)
     axes.set_ylabel(f"error ({model.unit})")
@@ -180,9 +183,13 @@ def _shade_test(axes: Axes, dataset: Dataset, first: int) -> None:
         axes.axvspan(start, end, color=SAND, lw=0, zorder=0, label="test")
 
 
-def _robust_limit(model: Model, error: Array) -> float:
+def _usual_half_width(model: Model, estimate: Array) -> float:
+    """That of the median estimate; 0 without an interval."""
+    return float(model.interval.half_widths(np.median(estimate))) if model.interval else 0.0
+
+
+def _robust_limit(half_width: float, error: Array) -> float:
     """Half the height of a scale that shows most errors and the interval."""
-    half_width = model.interval.half_width if model.interval else 0.0
     return 1.1 * max(float(np.percentile(np.abs(error), 98.0)), 1.5 * half_width) or 1.0
 
 
@@ -191,15 +198,20 @@ def _mark_outliers(axes: Axes, x: NDArray[np.generic], y: Array, outliers: NDArr
         axes.plot(x[outliers], y[outliers], "x", color=VERMILLION, ms=3, mew=0.8, ls="", label="outlier")
 
 
+def _per_unit(model: Model) -> str:
+    return " per unit" if model.power == 1.0 else f" per unit^{model.power:g}"
+
+
 def _gas(model: Model) -> str:
     return f"{model.gas} ({model.unit})"
 
 
-def _interval_lines(axes: Axes, model: Model) -> None:
+def _interval_lines(axes: Axes, model: Model, half_width: float) -> None:
     if model.interval:
-        half, label = model.interval.half_width, f"{model.interval.level:.0%} interval"
-        axes.axhline(half, color=GREEN, lw=1.0, ls="--", label=label)
-        axes.axhline(-half, color=GREEN, lw=1.0, ls="--")
+        where = " of the median" if model.interval.slope else ""
+        label = f"{model.interval.level:.0%} interval{where}"
+        axes.axhline(half_width, color=GREEN, lw=1.0, ls="--", label=label)
+        axes.axhline(-half_width, color=GREEN, lw=1.0, ls="--")
 
 
 def _running_median(x: Array, y: Array) -> tuple[Array, Array]:

@@ -6,7 +6,6 @@ Transfer Experiments".)
 """
 
 from dataclasses import dataclass, replace
-from math import hypot
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import format_time
 from edge_agent.core.model import Model
-from model_export.calibration.interval import conformal
 from model_export.recordings.dataset import MIN_WINDOWS, Dataset
 from model_export.regression.metrics import r2
 
@@ -66,21 +64,20 @@ def apply(matrix: Array, inputs: Array) -> Array:
 def transfer(model: Model, source: Dataset, target: Dataset) -> tuple[Model, Transfer]:
     """The source's model for the target sensor; a transfer it has already comes after the new one.
 
-    The map adds an error of its own. If both errors are independent and alike in shape, they add in squares,
-    and the interval is widened by that. Without a reference this is an assumption, not a guarantee; `adapt`
-    replaces it by a measured one.
+    The map adds errors of its own, and without a reference nobody knows how large they are. So the model has
+    no interval; `adapt` measures one.
     """
     fitted = fit_map(source, target)
     matrix = fitted.matrix if model.transfer is None else _after(model.transfer, fitted.matrix)
-    cadence_minutes = target.cadence_minutes
-    moved = replace(model, sensor=target.sensor, transfer=matrix, cadence_minutes=cadence_minutes, id="")
-    if model.interval is None:
-        return moved, fitted
-    there, here = overlap(source, target)
-    apart = model.predict(there.inputs, there.auxiliary) - moved.predict(here.inputs, here.auxiliary)
-    added = conformal(apart, model.interval.level).half_width
-    interval = replace(model.interval, half_width=hypot(model.interval.half_width, added))
-    return replace(moved, interval=interval), fitted
+    moved = replace(
+        model,
+        sensor=target.sensor,
+        transfer=matrix,
+        interval=None,
+        cadence_minutes=target.cadence_minutes,
+        id="",
+    )
+    return moved, fitted
 
 
 def _after(second: Array, first: Array) -> Array:

@@ -10,6 +10,7 @@ from edge_agent.core.errors import BadBundle
 from edge_agent.core.model import Model
 from model_export.calibration import export, plots, size_curve
 from model_export.calibration import transfer as transfers
+from model_export.calibration.adapt import Adapting
 from model_export.calibration.adapt import adapt as adapted
 from model_export.calibration.fit import (
     Progress,
@@ -38,10 +39,10 @@ from model_export.recordings.catalogue import files_of_other_sensors, identity
 from model_export.recordings.dataset import Dataset, Stamp, require_trainable, require_windows, split, windows
 from model_export.recordings.recording import Recording
 from model_export.recordings.tables import Layout, read, title
-from model_export.regression import respire
 from model_export.regression.metrics import Score, r2
 
 SHIFTED = 0.5  # share of the squared error that is bias
+NO_INTERVAL = "the bundle has no interval: without a reference its errors are not known; adapt measures them"
 ITS_SENSOR, NAMED = "the bundle is for", "--sensor is"
 
 
@@ -67,7 +68,9 @@ def fit(
     result = replace(result, dataset=replace(result.dataset, notes=(*about, *result.dataset.notes)))
     score = evaluated(result.exported.model, result.test)
     found += agreement.check(sensor, identity(data[0])[1], score, recipe.level)
-    figures = {**summary(result), "trials": recipe.trials}
+    figures = summary(result)
+    if recipe.tuning == "folds":
+        figures["trials"] = recipe.trials
     if report:
         from model_export.calibration.report import write  # noqa: PLC0415 - matplotlib takes a second
 
@@ -101,7 +104,13 @@ def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> CommandRe
 
 
 def adapt(
-    bundle: Path, data: Sequence[Path], out: Path, *, source: Source, strict: bool = False
+    bundle: Path,
+    data: Sequence[Path],
+    out: Path,
+    *,
+    how: Adapting | None = None,
+    source: Source,
+    strict: bool = False,
 ) -> CommandResult:
     """A gain and an offset for another site or season, evaluated on the last windows."""
     require_places(bundle=out, inputs=data)
@@ -111,7 +120,7 @@ def adapt(
     found = examined(recording, data[0], source, strict=strict)
     dataset = _windows(model, recording, source.reference)
     part, test = split(dataset, source.test_share)
-    moved = adapted(model, part)
+    moved = adapted(model, part, how)
     written = export.write(_noted(moved, adapted_on=dataset.name), out, dataset)
     before, after = evaluated(model, test), evaluated(written.model, test)
     level = written.model.interval.level if written.model.interval else None
@@ -164,13 +173,12 @@ def transfer(
         "n": fitted.n,
         "r2": dict(zip(model.channels, fitted.r2, strict=True)),
         "matrix": fitted.matrix.tolist(),
-        "half_width": moved.interval and moved.interval.half_width,
     }
     others = (
         *files_of_other_sensors(source_data, model.sensor, ITS_SENSOR),
         *files_of_other_sensors(target_data, sensor, NAMED),
     )
-    messages = (*others, *there.notes, *here.notes, *warnings(found))
+    messages = (*others, *there.notes, *here.notes, NO_INTERVAL, *warnings(found))
     sentence = transfer_sentence(figures, written, words.verdict(found))
     return CommandResult(figures | _written(written) | judged(found), messages, sentence)
 
@@ -191,9 +199,9 @@ def compress(
     dataset = _beside(model, data, source)
     require_trainable(dataset)
     train, test = split(dataset, source.test_share)
-    hyper = export.hyperparameters(model)
+    fit_again = export.refit(model)
     export.require_fitted_to(model, train)
-    fitted = respire.fit(train.inputs, train.auxiliary, train.target, hyper)
+    fitted = fit_again(train)
     curves = size_curve.size_curves(model, fitted, train, test, sizes)
     full, chosen = r2(train.target, fitted.predict(train.inputs, train.auxiliary)), len(model.support)
     if plot:

@@ -17,7 +17,19 @@ from model_export.cli import experiment as experiment_cli
 from model_export.cli import fleet as fleet_cli
 from model_export.cli import simulate as simulate_cli
 from model_export.cli.console import bar, in_words, print_result, say
-from model_export.cli.options import Bundle, Data, Kernel, Out, Plot, Sensor, Size, Sizes, Strict, reading
+from model_export.cli.options import (
+    Bundle,
+    Data,
+    Kernel,
+    Out,
+    Plot,
+    Sensor,
+    SensorType,
+    Size,
+    Sizes,
+    Strict,
+    reading,
+)
 
 if TYPE_CHECKING:
     from model_export.calibration.fit import Source
@@ -88,17 +100,21 @@ def fit(
     out: Out,
     unit: Annotated[str, typer.Option(help="Unit of the reference.")] = "ppm",
     gas: Annotated[str, typer.Option(help="Gas that the reference measures.")] = "CO",
+    sensor_type: SensorType = "electrochemical",
     size: Size = "auto",
     kernel: Annotated[Kernel, typer.Option(help="Shape of the weights over temperature.")] = "matern32",
     paper: Annotated[
-        bool, typer.Option("--paper", help="Use the paper's inputs, kernel and compression.")
+        bool, typer.Option("--paper", help="Use the paper's inputs, tuning, kernel and compression.")
     ] = False,
     warming: Annotated[
-        bool, typer.Option(help="Add two inputs: the change of temperature over 1 and 4 hours.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            help="Add two inputs: the change of temperature over 1 and 4 hours. [default: electrochemical]"
+        ),
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report with plots (HTML).")] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Number of trials in tuning.")] = 60,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bundle.")] = 0,
+    trials: Annotated[int, typer.Option(min=1, help="Number of trials in tuning with --paper.")] = 60,
+    seed: Annotated[int, typer.Option(min=0, help="Of --paper; the same gives the same bundle.")] = 0,
     level: Annotated[float, typer.Option(min=0.5, max=0.99, help="Coverage of the interval.")] = 0.9,
     source: "Source",
     strict: Strict = False,
@@ -109,14 +125,16 @@ def fit(
     model-export fit january.csv february.csv --sensor 5A2D --unit ppm --out 5A2D.bundle
     model-export fit van.parquet --sensor 5A2D --columns op1=co_we,op2=co_ae --timezone Asia/Kolkata \\
         --out 5A2D.bundle --report 5A2D.html
+    model-export fit january.csv --sensor 5A2D --sensor-type metal-oxide --window 1h --out 5A2D.bundle
     """
     started = perf_counter()
-    from model_export.calibration.fit import Recipe  # noqa: PLC0415 - pandas and optuna: --help need not wait
+    from model_export.calibration.fit import WARMING, Recipe, for_sensor  # noqa: PLC0415 - --help need not wait
     from model_export.calibration.fit import paper as as_in_the_paper  # noqa: PLC0415 - as above
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
     recipe = Recipe(kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas)
-    recipe = recipe if warming else replace(recipe, warming={})
+    recipe = for_sensor(recipe, sensor_type)
+    recipe = recipe if warming is None else replace(recipe, warming=WARMING if warming else {})
     recipe = as_in_the_paper(recipe) if paper else recipe
     with bar("tuning") as progress:
         done = commands.fit(
@@ -158,17 +176,28 @@ def adapt(
     data: Data,
     *,
     out: Out,
+    half_life: Annotated[
+        float, typer.Option(min=0.0, help="Days after which a window counts half; 0: all count the same.")
+    ] = 7.0,
+    gain_spread: Annotated[
+        float, typer.Option(min=0.0, help="How far from 1 the gain is expected; 0: anywhere.")
+    ] = 0.5,
     source: "Source",
     strict: Strict = False,
 ) -> None:
     """Fit a gain and an offset to another site or season.
 
+    Repeat it every few weeks with the newest windows: zeros drift.
+
     \b
     model-export adapt 5A2D.bundle march.csv --out 5A2D-march.bundle
+    model-export adapt 5A2D.bundle march.csv --half-life 0 --gain-spread 0 --out 5A2D-march.bundle
     """
+    from model_export.calibration.adapt import Adapting  # noqa: PLC0415 - as above
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    print_result(commands.adapt(bundle, data, out, source=source, strict=strict))
+    how = Adapting(half_life or None, gain_spread or None)
+    print_result(commands.adapt(bundle, data, out, how=how, source=source, strict=strict))
 
 
 @app.command()

@@ -97,6 +97,10 @@ Share = Annotated[
     float,
     typer.Option("--test-share", min=0.0, max=0.9, help="Share of the last windows, kept for the test."),
 ]
+SensorType = Annotated[
+    Literal["electrochemical", "metal-oxide"],
+    typer.Option(help="A metal-oxide signal is raised to a power, chosen on the train part; no warming."),
+]
 Size = Annotated[Any, typer.Option(parser=_size, metavar="N|auto", help="Number of support vectors.")]
 Sizes = Annotated[Any, typer.Option(parser=_sizes, metavar="N,N,…", help="Sizes to compare.")]
 Window = Annotated[

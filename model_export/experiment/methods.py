@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from edge_agent.core.errors import BadSettings
-from model_export.calibration.fit import Recipe, fit_model, paper, tuned
+from model_export.calibration import export
+from model_export.calibration.fit import Recipe, fit_model, paper
+from model_export.calibration.fit import chosen as chosen_fit
 from model_export.experiment import baselines
 from model_export.experiment.cases import RESPIRE, RESPIRE_PAPER, Estimator
 from model_export.recordings.dataset import Dataset
@@ -49,7 +51,7 @@ def _respire(train: Dataset, trials: int, seed: int, *, variant: Callable[[Recip
     """RESPIRE, compressed as on the edge."""
     recipe = variant(Recipe(trials=trials, seed=seed))
     train = train.warmed(recipe.memories_ms(train.window_ms))
-    calibration = fit_model(train, tuned(train, recipe), recipe)
+    calibration = fit_model(train, chosen_fit(train, recipe), recipe)
     fitted = calibration.fitted
     details = {
         "support": len(calibration.model.support),
@@ -57,7 +59,7 @@ def _respire(train: Dataset, trials: int, seed: int, *, variant: Callable[[Recip
         "weights": _weights(fitted, train),
         "sizes": _sizes(fitted, train, recipe.method),
     }
-    return FittedMethod(calibration.model.predict, asdict(fitted.hyper), details, train.warming)
+    return FittedMethod(calibration.model.predict, export.settings(fitted), details, train.warming)
 
 
 METHODS: Mapping[str, FitMethod] = {

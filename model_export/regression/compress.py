@@ -134,7 +134,7 @@ def curve(
 
 
 def _training(fitted: Fitted, inputs: Any, auxiliary: Any, target: Any) -> _Training:
-    channels = np.asarray(inputs, dtype=float).T
+    channels = fitted.bent(inputs).T
     x = np.column_stack([*map(standardise, channels, fitted.channel_scales)])
     z, y = standardise(auxiliary, fitted.auxiliary_scale), standardise(target, fitted.target_scale)
     return _Training(fitted, x, z, y, weighted_sum(fitted.functions.at(z), x))

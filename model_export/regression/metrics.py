@@ -1,6 +1,6 @@
 """Agreement of estimates with the reference."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan, sqrt
 
 import numpy as np
@@ -17,7 +17,9 @@ class Score:
     rmse: float
     mae: float
     bias: float
-    coverage: float  # share of references inside the model's interval
+    coverage: float = nan  # share of references inside the model's interval, where it has one
+    promised: float = nan  # share of windows with an interval
+    interval_score: float = nan  # mean over them; the lower the better, in the unit of the reference
 
 
 def varies(values: Array) -> bool:
@@ -42,21 +44,45 @@ def r2(reference: Array, estimate: Array) -> float:
     return 1.0 - float(np.sum((reference - estimate) ** 2) / np.sum((reference - reference.mean()) ** 2))
 
 
-def score(reference: Array, estimate: Array, half_width: float | None = None) -> Score:
-    """All figures of one set of estimates.
+def interval_score(error: Array, half_width: Array, level: float) -> float:
+    """The mean of width + 2/(1 - level)·(what is missed): narrow is good, but missing costs more.
+
+    >>> interval_score(np.array([0.0, 1.0]), np.array([0.5, 0.5]), level=0.9)
+    6.0
+    """
+    missed = np.maximum(np.abs(error) - half_width, 0.0)
+    return float(np.mean(2.0 * half_width + 2.0 / round(1.0 - level, 12) * missed))
+
+
+def score(
+    reference: Array, estimate: Array, half_width: Array | float | None = None, level: float = 0.9
+) -> Score:
+    """All figures of one set of estimates; `half_width` is NaN where no interval is promised.
 
     >>> score(np.array([1.0, 2.0, 3.0]), np.array([1.5, 2.0, 3.0]), half_width=0.1)
     Score(n=3, r2=0.875, rmse=0.28867513459481287, mae=0.16666666666666666, bias=0.16666666666666666, \
-coverage=0.6666666666666666)
+coverage=0.6666666666666666, promised=1.0, interval_score=2.8666666666666667)
     """
     if len(reference) == 0:
-        return Score(0, nan, nan, nan, nan, nan)
+        return Score(0, nan, nan, nan, nan)
     error = estimate - reference
-    return Score(
+    found = Score(
         n=len(error),
         r2=r2(reference, estimate),
         rmse=sqrt(float(np.mean(error**2))),
         mae=float(np.mean(np.abs(error))),
         bias=float(np.mean(error)),
-        coverage=nan if half_width is None else float(np.mean(np.abs(error) <= half_width)),
+    )
+    if half_width is None:
+        return found
+    half_width = np.broadcast_to(np.asarray(half_width, dtype=float), error.shape)
+    there = np.isfinite(half_width)
+    if not there.any():
+        return replace(found, promised=0.0)
+    missed, width = error[there], half_width[there]
+    return replace(
+        found,
+        coverage=float(np.mean(np.abs(missed) <= width)),
+        promised=float(there.mean()),
+        interval_score=interval_score(missed, width, level),
     )

@@ -8,17 +8,19 @@ residuals.
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.core.kernel import KERNELS, Array
-from edge_agent.core.model import Scale, weighted_sum
+from edge_agent.core.model import Scale, bend, weighted_sum
 from model_export.regression.solver import Ridge, Weights, functions, moving, regressors
 
 TOLERANCE = 1e-7  # of the target's standard deviation
 ROUNDS = 200
+
+Tuning = Literal["evidence", "folds"]  # how the hyperparameters are chosen: `evidence`, or `tune`
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,14 @@ class Fitted:
     outliers: NDArray[np.bool_]  # (n,)
     rounds: int
     converged: bool
+    power: float = 1.0  # of the measured channels
+    tuning: Tuning = "folds"
 
     def weights(self, auxiliary: Any, curves: Curves | None = None) -> Array:
-        """The raw weights (w1, …, wd, b) at temperatures (n,): (n, d + 1). `curves` replace the full ones."""
+        """The raw weights (w1, …, wd, b) at temperatures (n,): (n, d + 1). `curves` replace the full ones.
+
+        They are weights of `bent` channels.
+        """
         z = standardise(np.clip(auxiliary, *self.hold), self.auxiliary_scale)
         weights = (curves or self.functions).at(z)
         spreads = np.array([scale.spread for scale in self.channel_scales])
@@ -89,7 +96,11 @@ class Fitted:
 
     def predict(self, inputs: Any, auxiliary: Any, curves: Curves | None = None) -> Array:
         """The estimates for raw channels (n, d) at temperatures (n,)."""
-        return weighted_sum(self.weights(auxiliary, curves), inputs)
+        return weighted_sum(self.weights(auxiliary, curves), self.bent(inputs))
+
+    def bent(self, inputs: Any) -> Array:
+        """Raw channels (n, d) as the weights see them."""
+        return bend(inputs, self.power, len(self.channel_scales) - self.hyper.steady)
 
 
 def scale_of(raw: Array) -> Scale:

@@ -29,6 +29,12 @@ class Functions(Protocol):
     def at(self, state: Array, z: Array) -> Array: ...
 
 
+class Shapes(Protocol):
+    """What is left of them after a fit."""
+
+    def at(self, state: Array, z: Array) -> Array: ...
+
+
 def functions(kernel: str, length_scale: float, z: Array, u: Array) -> Functions:
     """The kernel's shape part in its fastest representation, observed through u (n, d + 1) at z (n,)."""
     kind = MarkovFunctions if kernel in ORDERS else LowRankFunctions
@@ -70,7 +76,7 @@ def trend_estimate(z: Array, u: Array, trend: Array) -> Array:
 class Weights:
     """The d + 1 fitted functions, standardised: wᵢ(z) = trend[i, 0] + trend[i, 1]·z + shape part."""
 
-    functions: Functions
+    functions: Shapes
     state: Array
     trend: Array  # (d + 1, 2)
     steady: int = 0

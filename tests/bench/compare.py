@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
 
 from edge_agent.core.kernel import Array
 from model_export.calibration import adapt, transfer
-from model_export.calibration.fit import Recipe, fit, fit_model, paper, summary, tuned
+from model_export.calibration.fit import Recipe, chosen, fit, fit_model, paper, summary
 from model_export.recordings.dataset import Dataset, load, split
 from model_export.regression.metrics import r2
 
@@ -52,7 +52,7 @@ FAMILIES = (
 def respire(train: Dataset, recipe: Recipe) -> Estimator:
     """The model as on the edge."""
     train = train.warmed(recipe.warming)
-    return fit_model(train, tuned(train, recipe), recipe).model.predict
+    return fit_model(train, chosen(train, recipe), recipe).model.predict
 
 
 def ridge(train: Dataset) -> Estimator:

@@ -41,7 +41,7 @@ class Reader:
     def read(cls, data: bytes) -> "Reader":
         outer = msgpack.unpackb(data)
         assert next(iter(outer)) == "format"
-        assert outer["format"] in (1, 2)
+        assert outer["format"] in (1, 2, 3)
         assert hashlib.sha256(outer["body"]).digest() == outer["sha256"]
         reader = cls(msgpack.unpackb(outer["body"]), "sha256:" + outer["sha256"].hex()[:16])
         reader.prove()
@@ -74,6 +74,11 @@ class Reader:
             v = [
                 sum(m * ui for m, ui in zip(row, [*u, 1.0], strict=True)) for row in self.rows("transfer", d)
             ]
+        power, derived = self.body.get("power", 1.0), self.body.get("warming", {})
+        v = [
+            vi if name in derived else math.copysign(abs(vi) ** power, vi)
+            for name, vi in zip(self.body["channels"], v, strict=True)
+        ]
         x = [(vi - centre) / spread for vi, (centre, spread) in zip(v, self.body["scales"], strict=False)]
         *w, bias = self.weights(t)
         y = bias + sum(wi * xi for wi, xi in zip(w, x, strict=True))
@@ -114,8 +119,13 @@ def test_the_page_names_every_key_in_order_and_every_kernel() -> None:
     from edge_agent.core import bundle
     from edge_agent.core.kernel import KERNELS
 
-    model = replace(make_warming_model(), transfer=np.eye(4, 5), hold=(8.0, 40.0), window_ms=3_600_000)
-    model = replace(model, cadence_minutes={"op1": 5})
+    model = replace(
+        make_warming_model(sensor_type="metal-oxide", power=0.5),
+        transfer=np.eye(4, 5),
+        hold=(8.0, 40.0),
+        cadence_minutes={"op1": 5},
+        window_ms=3_600_000,
+    )
     outer = msgpack.unpackb(bundle.encode(model))
     keys = [re.findall(r"^\| `(\w+)` ", part, re.MULTILINE) for part in TEXT.split("| key | type |")[1:]]
     keys[1] = [key for key in keys[1] if key not in KERNELS]
@@ -153,4 +163,4 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"array ({bundle.GOLDEN_PAIRS}, d + 2)" in ON_ONE_LINE
     assert "1e-5·" in ON_ONE_LINE
     assert bundle.GOLDEN_TOLERANCE == 1e-5
-    assert f"| `format` | integer | {' or '.join(map(str, bundle.FORMATS))}, see" in ON_ONE_LINE
+    assert f"| `format` | integer | {bundle.FORMATS[0]} to {bundle.FORMATS[-1]}, see" in ON_ONE_LINE

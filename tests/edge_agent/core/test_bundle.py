@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from edge_agent.core import bundle
 from edge_agent.core.errors import BadBundle
-from edge_agent.core.model import Model
+from edge_agent.core.model import Interval, Model
 from tests.conftest import make_model, make_warming_model
 from tests.edge_agent.core.test_model import variants
 
@@ -62,6 +63,21 @@ def test_a_round_trip_keeps_channels_that_are_not_measured() -> None:
     again = bundle.decode(data)
     assert again.warming == {"warming_1h": 3_600_000, "warming_4h": 14_400_000}
     assert again.measured == ("op1", "op2")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"power": 0.5, "sensor_type": "metal-oxide"}, {"interval": Interval(0.1, 0.9, slope=0.2, origin=1.0)}],
+)
+def test_a_power_and_a_growing_interval_are_what_format_3_is_for(changes: dict[str, Any]) -> None:
+    """A reader of format 2 would compute another value, or another interval."""
+    model = make_warming_model(**changes)
+    data = bundle.encode(model)
+    again = bundle.decode(data)
+    assert msgpack.unpackb(data)["format"] == 3
+    assert {name: getattr(again, name) for name in changes} == changes
+    inputs = [[231.4, 206.1, -0.3, 0.2]]
+    assert again.predict(inputs, [24.3]) == model.predict(inputs, [24.3])
 
 
 def test_a_cadence_of_a_minute_changes_no_byte(model: Model) -> None:
@@ -141,8 +157,8 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
         (b"", "x.bundle: not a bundle, or an incomplete one; copy or export it again"),
         (b"PK\x03\x04", "x.bundle: not a bundle, or an incomplete one; copy or export it again"),
         (
-            sealed(body_of(make_model()), format=3),
-            "x.bundle: format 3, this version reads 1-2; export again with a matching model-export",
+            sealed(body_of(make_model()), format=4),
+            "x.bundle: format 4, this version reads 1-3; export again with a matching model-export",
         ),
         (
             sealed(body_of(make_model()), sha256=b"0" * 32),
@@ -176,7 +192,20 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
         ),
         (
             sealed(body_of(make_warming_model())),
-            "x.bundle: format 1 and warming do not go together; export it again",
+            "x.bundle: format 1 and its content do not go together; export it again",
+        ),
+        (
+            sealed({**body_of(make_model()), "power": 0.5}),
+            "x.bundle: format 1 and its content do not go together; export it again",
+        ),
+        (
+            sealed({**body_of(make_model()), "power": 11.0}, format=3),
+            "x.bundle: expected a complete model, got a power of 11 where 0.1 to 10 belong; export it again",
+        ),
+        (
+            sealed({**body_of(make_model()), "interval": [0.1, 0.9, -0.2, 0.0]}, format=3),
+            "x.bundle: expected a complete model, got an interval of ±0.1 at level 0.9, -0.2 for each unit; "
+            "export it again",
         ),
         (
             sealed({**body_of(make_model()), "warming": {"op2": 3600}}),

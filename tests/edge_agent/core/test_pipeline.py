@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from edge_agent.core.messages import Estimate, Reading
-from edge_agent.core.model import Model
+from edge_agent.core.model import Interval, Model
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from tests.conftest import make_model
@@ -100,6 +100,25 @@ def test_a_model_without_an_interval_gives_no_band(model: Model) -> None:
     [estimate] = Pipeline(Windows(), {"5A2D": replace(model, interval=None)}).replay(recording())
     assert (estimate.low, estimate.high, estimate.level) == (None, None, None)
     assert estimate.value is not None
+
+
+def test_an_interval_grows_with_the_estimate(model: Model) -> None:
+    growing = replace(model, interval=Interval(0.1, 0.9, slope=0.5, origin=0.2))
+    [estimate] = Pipeline(Windows(), {"5A2D": growing}).replay(recording())
+    assert estimate.value is not None
+    half_width = 0.1 + 0.5 * (estimate.value - 0.2)
+    assert (estimate.low, estimate.high) == pytest.approx(
+        (estimate.value - half_width, estimate.value + half_width)
+    )
+
+
+def test_no_interval_is_promised_outside_the_training_data(model: Model) -> None:
+    """The value is published and flagged, and the reasons name the input."""
+    cold = replace(model, domain={**model.domain, "temperature": (25.0, 40.0)})
+    [estimate] = Pipeline(Windows(), {"5A2D": cold}).replay(recording())
+    assert estimate.value is not None
+    assert (estimate.low, estimate.high, estimate.level) == (None, None, None)
+    assert (estimate.quality, estimate.reasons) == (3, ("temperature_outside_training",))
 
 
 def test_the_clock_is_told_with_the_estimate(model: Model) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edge_agent.core.errors import BadRecording
-from model_export.calibration.adapt import adapt, fit_adapter
+from model_export.calibration.adapt import PLAIN, Adapting, adapt, fit_adapter
 from model_export.calibration.fit import evaluate
 from tests.support.models import drawn, linear
 
@@ -60,3 +60,23 @@ def test_estimates_that_never_change_are_refused() -> None:
     with pytest.raises(BadRecording) as caught:
         adapt(linear(), still)
     assert str(caught.value).startswith("drawn.csv: expected estimates that vary, got ")
+
+
+def test_the_newest_windows_count_most() -> None:
+    """A zero that shifted a month ago is corrected as it is now, not as it was on average."""
+    dataset = drawn(60 * 96, noise=0.05)
+    late = dataset.start_ms >= dataset.start_ms[30 * 96]
+    shifted = replace(dataset, target=dataset.target + np.where(late, 1.0, 0.0))
+    assert adapt(linear(), shifted).adapter[1] == pytest.approx(1.0, abs=0.1)
+    assert adapt(linear(), shifted, PLAIN).adapter[1] == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_gain_that_is_hardly_known_stays_near_one() -> None:
+    """In clean air the estimates are noise, and least squares would flatten them; the offset is kept."""
+    random = np.random.default_rng(0)
+    estimate, reference = random.normal(1.0, 0.05, 60), random.normal(2.0, 0.5, 60)
+    start_ms = 900_000 * np.arange(60, dtype=np.int64)
+    plain, _ = fit_adapter(estimate, reference, start_ms)
+    gain, offset = fit_adapter(estimate, reference, start_ms, Adapting(None, 0.5))
+    assert abs(gain - 1.0) < 0.3 < abs(plain - 1.0)
+    assert gain * estimate.mean() + offset == pytest.approx(reference.mean())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Interval
-from model_export.calibration.interval import conformal, forward_conformal
+from model_export.calibration.interval import Held, conformal, forward_conformal, leave_out, measured
 from model_export.recordings.dataset import Dataset
 from tests.support.models import drawn
 
@@ -69,3 +69,33 @@ def test_forward_conformal_intervals_cover_fresh_data(seed: int) -> None:
     interval = forward_conformal(train, estimator)
     inside = np.abs(fresh.target - estimator(train, fresh)) <= interval.half_width
     assert 0.87 <= inside.mean() <= 0.93
+
+
+def test_every_window_is_left_out_once_in_each_order_and_never_seen() -> None:
+    """Stretches of time, of the first channel, of temperature and of the reference."""
+    dataset = drawn(57)
+
+    def estimator(kept: Dataset, left: Dataset) -> Array:
+        assert not {*kept.start_ms.tolist()} & {*left.start_ms.tolist()}
+        assert len(kept) + len(left) == 57
+        return left.target - 1.0
+
+    held = leave_out(dataset, estimator)
+    assert list(held) == ["time", "op1", "temperature", "reference"]
+    for part in held.values():
+        assert sorted(part.estimate + 1.0) == sorted(dataset.target.tolist())
+
+
+def test_the_width_follows_the_errors() -> None:
+    """Errors that grow with the estimate give a slope, and days that differ give a wider interval."""
+    random, days = np.random.default_rng(0), np.repeat(np.arange(40, dtype=np.int64), 50)
+    estimate = random.uniform(0.0, 2.0, 2000)
+    noise = random.normal(size=2000)
+    grown = measured(Held(noise * (0.1 + 0.2 * estimate), estimate, days))
+    assert grown.half_widths(2.0) / grown.half_widths(0.0) == pytest.approx(4.0, rel=0.3)
+    inside = np.abs(random.normal(size=2000)) * (0.1 + 0.2 * estimate) <= grown.half_widths(estimate)
+    assert 0.87 <= inside.mean() <= 0.93
+    few = np.repeat(np.arange(4, dtype=np.int64), 500)
+    shifted = np.repeat(random.normal(size=4), 500) + 0.1 * noise
+    alike = measured(Held(random.permutation(shifted), estimate, few))
+    assert measured(Held(shifted, estimate, few)).half_width > 1.2 * alike.half_width

@@ -25,7 +25,7 @@ from tests.support.recordings import FIRST_MS, saved, tidy
 
 PROMISED = (
     *("n_train", "n_test", "r2_train", "r2_test", "rmse_test", "support", "bytes"),
-    *("alpha", "eta", "lambda", "length_scale", "outliers", "seconds"),
+    *("tuning", "power", "coverage", "promised", "interval_score", "outliers", "seconds"),
 )
 SHORT = "warning: colocation_short: {} days of valid windows beside the reference, fewer than 7\n"
 COMMANDS = (
