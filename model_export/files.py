@@ -30,6 +30,12 @@ def write_atomically(path: Path, data: bytes) -> None:
             part.unlink()
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Remove the parts of files that killed writers have left; nobody else may be writing there."""
+    for part in folder.rglob(".*.part"):
+        part.unlink(missing_ok=True)
+
+
 def require_places(
     *,
     bundle: Path | None = None,

@@ -33,6 +33,7 @@ def windows_again(rows: Rows, model: Model, length_ms: int) -> tuple[Windows, Ma
     Whether a value was stuck cannot be seen in a mean; it is taken from the old estimate's reasons.
     """
     require_unit(rows.table, model)
+    require_length(rows.table, length_ms)
     stuck = _has_reason(rows.table, STUCK)
     channels = {
         name: Channel(values, _counts(rows.minutes.get(name), values), stuck)
@@ -49,6 +50,17 @@ def require_unit(table: Any, model: Model) -> None:
     if units - {model.unit}:
         found = " and ".join(sorted(units))
         raise BadRecording(f"expected estimates in {model.unit} as the bundle's, got {found}; convert them")
+
+
+def require_length(table: Any, length_ms: int) -> None:
+    """Refuse windows of another length than the model's."""
+    if "end" not in table.column_names or not pa.types.is_timestamp(table["end"].type):
+        return
+    lengths = pc.subtract(table["end"].cast(pa.int64()), table["start"].cast(pa.int64()))
+    unit = {"s": 1000, "ms": 1, "us": 1 / 1000, "ns": 1e-6}[table["end"].type.unit]
+    if found := {length * unit for length in lengths.unique().to_pylist() if length} - {length_ms}:
+        minutes = sorted(length // 60_000 for length in found)
+        raise BadRecording(f"expected windows of {length_ms // 60_000} minutes, got {minutes[0]:g}")
 
 
 def revisions(table: Any) -> Array:

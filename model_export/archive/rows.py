@@ -18,7 +18,7 @@ from model_export.archive.layout import Part
 from model_export.archive.windows import Times
 
 START, INPUTS, MINUTES, UNIT = "start", "inputs", "minutes", "unit"
-PUBLISHED = (SENSOR, START, INPUTS, MINUTES, "value", UNIT, "reasons", "model", "revision", "agent")
+PUBLISHED = (SENSOR, START, "end", INPUTS, MINUTES, "value", UNIT, "reasons", "model", "revision", "agent")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from model_export.archive import changes, layout
 from model_export.archive.layout import Series
 from model_export.archive.recalibrate import Fact, Task, recalibrate
 from model_export.engine.run import Open, Progress, Say, run_all
-from model_export.files import write_atomically
+from model_export.files import remove_leftovers, write_atomically
 
 FOLDER = "_changes"  # readers of Parquet folders pass over names that begin so
 
@@ -42,6 +42,7 @@ def run(request: Request, open_executor: Open, say: Say, progress: Progress | No
     models, bad = bundles_in(request.bundles)
     tasks = {one.name: _task(one, models, request) for one in series}
     results = run_all(recalibrate, tasks, open_executor, say, progress)
+    remove_leftovers(request.out)
     facts = [fact for name in tasks for fact in results.get(name, ())]
     skipped = [{"name": name, "reason": reason} for name, reason in (bad | refused | results.failed).items()]
     skipped += [{"name": name_of(fact), "reason": fact["skipped"]} for fact in facts if "skipped" in fact]

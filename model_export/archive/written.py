@@ -20,12 +20,22 @@ from model_export.archive.rows import Rows
 from model_export.archive.windows import Times
 from model_export.files import write_atomically
 
-CAUSE = "recalibrated"
+CAUSE, FINAL = "recalibrated", "final"
 DIGITS = 9  # decimals, as published
 FACTS = b"respire"  # the key of the summary in a file's metadata
 TIME = pa.timestamp("ms", "UTC")
 # Looking for repeated measurements takes most of the time of writing, and finds none.
-REPEATED = ["sensor", "gas", "unit", "level", "cause", "reasons.list.element", "model", "superseded_model"]
+REPEATED = [
+    "sensor",
+    "gas",
+    "unit",
+    "level",
+    "cause",
+    "status",
+    "reasons.list.element",
+    "model",
+    "superseded_model",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +86,7 @@ def table(estimates: Estimates, before: Before) -> Any:
             "revision": pa.array(before.next_revision, type=pa.int32()),
             "supersedes": pa.array(before.revision, type=pa.int32(), mask=before.revision < 0),
             "cause": _same(CAUSE, count),
+            "status": _same(FINAL, count),
             "quality": pa.array(estimates.quality),
             "reasons": _reasons(estimates),
             "inputs": _struct({name: _numbers(values) for name, values in estimates.inputs.items()}),

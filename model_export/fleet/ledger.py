@@ -18,7 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from edge_agent.core.errors import BadSettings, RespireError
-from model_export.files import write_atomically
+from model_export.files import remove_leftovers, write_atomically
 
 State = Literal["new", "improved", "unchanged", "refused"]
 STATES: tuple[State, ...] = ("refused", "new", "improved", "unchanged")
@@ -76,7 +76,8 @@ class Ledger:
         return whole
 
     def finish(self, rows: Sequence[Row], page: str) -> None:
-        """Write the table and the page of all sensors."""
+        """Write the table and the page of all sensors, and leave nothing else."""
+        remove_leftovers(self.folder)
         data = BytesIO()
         pq.write_table(pa.Table.from_pylist(list(rows), pa.schema(list(COLUMNS.items()))), data)
         write_atomically(self.folder / "results.parquet", data.getvalue())

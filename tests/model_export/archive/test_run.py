@@ -70,7 +70,8 @@ def test_an_archive_of_months_gives_the_agents_estimates(tmp_path: Path) -> None
         assert row["minutes"] == published["minutes"]
         assert row["inputs"] == pytest.approx(published["inputs"], abs=1e-9)
         assert row["value"] == pytest.approx(published["value"], abs=1e-9)
-        assert (row["cause"], row["revision"], row["model"]) == ("recalibrated", 1, published["model"])
+        origin = row["cause"], row["status"], row["revision"], row["model"]
+        assert origin == ("recalibrated", "final", 1, published["model"])
 
 
 def test_months_of_many_sensors_give_the_same_in_any_order(tmp_path: Path) -> None:
@@ -216,3 +217,12 @@ def test_a_folder_that_is_no_archive_is_one_line(tmp_path: Path, capsys: pytest.
     options = ["--bundles", str(bundles), "--out", str(tmp_path / "out")]
     assert main(["recalibrate", str(tmp_path), *options]) == 1
     assert "expected folders sensor=5A2D/month=2024-02 or month=2024-02, got none" in capsys.readouterr().err
+
+
+def test_estimates_of_other_windows_are_refused(tmp_path: Path) -> None:
+    """Means of 15 minutes cannot become means of an hour."""
+    save_months(tmp_path / "in")
+    recalibrated(tmp_path / "in", save_bundles(tmp_path / "old", "5A2D"), tmp_path / "published")
+    hourly = save_bundles(tmp_path / "hourly", "5A2D", window_ms=3_600_000)
+    figures = recalibrated(tmp_path / "published", hourly, tmp_path / "out")
+    assert {one["reason"] for one in figures["skipped"]} == {"expected windows of 60 minutes, got 15"}
