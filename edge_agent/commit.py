@@ -10,10 +10,14 @@ from edge_agent.mqtt import Message
 from edge_agent.revising import Revised
 
 MAX_HELD = 50_000
+STALL_MS = 1_000  # a broker that was sending and is quiet for so long may wait for acknowledgements
 
 
 class GroupCommit:
     """Collects a change until enough time has passed or enough messages have come: an SD card is the disk.
+
+    A broker sends no more messages than its in-flight window before it gets acknowledgements. Nobody says how
+    large that is, so a group is also complete when messages came quickly and then stop.
 
     Readings without a timestamp are held here, on time since boot, while the wall time is unknown.
     """
@@ -30,6 +34,8 @@ class GroupCommit:
         self._commit_ms = commit_ms
         self._commit_messages = commit_messages
         self._since_ms: int | None = None
+        self._seen, self._quick = 0, False
+        self._now_ms = self._last_ms = -STALL_MS
 
     def add_readings(
         self, readings: list[Reading], traces: Iterable[Trace] = (), messages: Iterable[Message] = ()
@@ -87,24 +93,37 @@ class GroupCommit:
         self._change.facts[name] = value
 
     def due(self, elapsed_ms: int) -> bool:
-        """Whether to commit now; estimates do not wait, everything else waits up to `commit_ms`."""
-        if self._change.estimates or self._change.released or self._change.settled:
+        """Whether to commit now; estimates and facts do not wait, all else waits up to `commit_ms`."""
+        self._now_ms, change = elapsed_ms, self._change
+        if change.estimates or change.released or change.settled or change.facts:
             return True
-        if not self._messages and not self._change:
+        if not self._messages and not change:
             return False
+        self._note_arrivals()
+        return len(self._messages) >= self._commit_messages or elapsed_ms >= self._deadline_ms()
+
+    def _note_arrivals(self) -> None:
+        """Whether messages come quickly: after each other, or after the last acknowledgement."""
         if self._since_ms is None:
-            self._since_ms = elapsed_ms
-        return len(self._messages) >= self._commit_messages or elapsed_ms - self._since_ms >= self._commit_ms
+            self._since_ms = self._now_ms
+        if (arrived := len(self._messages) - self._seen) > 0:
+            self._quick |= arrived > 1 or self._now_ms - self._last_ms < STALL_MS
+            self._seen, self._last_ms = len(self._messages), self._now_ms
+
+    def _deadline_ms(self) -> int:
+        latest_ms = (self._since_ms or 0) + self._commit_ms
+        return min(latest_ms, self._last_ms + STALL_MS) if self._quick else latest_ms
 
     def patience_ms(self, elapsed_ms: int, idle_ms: int) -> int:
         """How long the loop may sleep before the next commit is due, at most `idle_ms`."""
         if self._since_ms is None:
             return idle_ms
-        return min(idle_ms, max(0, self._since_ms + self._commit_ms - elapsed_ms))
+        return min(idle_ms, max(0, self._deadline_ms() - elapsed_ms))
 
     def commit(self, now_ms: int) -> tuple[list[Outgoing], list[Message]]:
         """What to publish and what to acknowledge; if the disk refuses, the change is kept for a retry."""
         outgoing = self._journal.commit(self._change, now_ms)
         messages, self._messages = self._messages, []
         self._change, self._since_ms = Change(boot=self._boot), None
+        self._seen, self._quick, self._last_ms = 0, False, self._now_ms
         return outgoing, messages

@@ -223,7 +223,7 @@ class Journal(Section):
     """What is kept on disk, for how long, and how durably."""
 
     durability: Literal["power-loss", "process-crash"] = "power-loss"
-    commit_ms: Count = 1_000
+    commit_ms: Count = 60_000
     commit_messages: Count = 20
     keep_days: Positive = 30
     max_mb: Count = 256

@@ -77,7 +77,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
         f"{MAX_TOTAL:,} in all open windows".replace(",", " "),
     ):
         assert words in ON_ONE_LINE, words
-    assert (journal.commit_ms, maintenance.LOOK_MS, log.EVERY_MS) == (1_000, 2_000, 10_000)
+    assert (journal.commit_ms, maintenance.LOOK_MS, log.EVERY_MS) == (60_000, 2_000, 10_000)
 
 
 def test_the_recipe_for_gpsd_gives_positions() -> None:

@@ -178,7 +178,7 @@ def test_a_flipped_bit_in_the_header_ends_in_service(tmp_path: Path, place: int,
 def test_a_damaged_journal_on_a_full_disk_stays_where_it_is(tmp_path: Path) -> None:
     """The new one is made first, so that without room nothing is renamed and no number is lost."""
     with journal_in(tmp_path) as journal:
-        journal.commit(Change(estimates=[estimate(window=n) for n in range(3)]), now_ms=0)
+        journal.commit(Change(estimates=[estimate(window=n) for n in range(60)]), now_ms=0)
     _spoil(tmp_path, "batch")
     damaged = (tmp_path / "journal.db").read_bytes()
     with (
@@ -191,8 +191,8 @@ def test_a_damaged_journal_on_a_full_disk_stays_where_it_is(tmp_path: Path) -> N
     journal, aside, _ = open_journal(tmp_path, WINDOW_MS, "power-loss", now_ms=6, again_s=0)
     with closing(journal):
         assert aside
-        assert len(journal.waiting(0, 9)) == 3
-        assert journal.closed_until() == {"5A2D": 3 * WINDOW_MS}
+        assert len(journal.waiting(0, 99)) == 60
+        assert journal.closed_until() == {"5A2D": 60 * WINDOW_MS}
 
 
 def test_a_journal_of_another_user_is_waited_for() -> None:

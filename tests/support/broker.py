@@ -253,7 +253,9 @@ class AgentProcess:
         """Start it through a program that executes it."""
         log = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         command = [*wrapper, self.python, "-m", "edge_agent", "run", "--config", str(self.config)]
-        self.process = start(command, stderr=log, env={**os.environ, **environment})
+        # Tests send one message and look; the default waits a minute for more.
+        soon = {} if "commit_ms" in self.config.read_text() else {"EDGE_AGENT_JOURNAL__COMMIT_MS": "1000"}
+        self.process = start(command, stderr=log, env={**os.environ, **soon, **environment})
         os.close(log)
         return self
 
