@@ -9,6 +9,7 @@
 # make newest  all tests with the newest versions there are, without constraints, in .venv-newest
 # make package  wheel, SBOM and Debian packages in dist/ (needs debhelper and help2man)
 # make package-test  lintian, and every package in fresh Debian roots (needs root, debootstrap and lintian)
+# make field  a real Debian in an emulator: what the documents promise, then power cuts (long; CUTS=30)
 # make release  make package, then SHA256SUMS signed with minisign: docs/CONTRIBUTING.md
 
 PYTHON ?= python3
@@ -21,7 +22,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 UNLESS_IT_FAILS := >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; exit 1; }
 
 .PHONY: test check bench demo experiment faults integrations oldest newest agent-test clean
-.PHONY: package package-test release
+.PHONY: package package-test field release
 
 test: $(VENV)/installed
 	@$(BIN)/python -m tests.support.needs
@@ -64,6 +65,9 @@ package: .venv-package/installed
 
 package-test:
 	deploy/package/test.sh dist
+
+field: $(VENV)/installed
+	$(BIN)/python -m tests.field $(or $(PACKAGE),$(wildcard dist/*deb12_amd64.deb)) $(if $(CUTS),--cuts $(CUTS))
 
 release: .venv-package/installed
 	deploy/package/release.sh .venv-package
