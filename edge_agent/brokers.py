@@ -29,7 +29,7 @@ def connections(
 def needs_systemd(broker: Broker) -> bool:
     """Whether the password is a credential that only the service can read."""
     file = broker.password_file
-    credential = file and not file.is_absolute() and not file.exists()
+    credential = file and not file.is_absolute() and not os.access(file, os.F_OK)
     return bool(credential) and "CREDENTIALS_DIRECTORY" not in os.environ
 
 
