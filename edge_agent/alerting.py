@@ -33,8 +33,9 @@ class Alerting:
         self._alerts = Alerts(self._limits)
         self._uncommitted: set[str] = set()  # topics of transitions that are not on disk yet
         self._state = self._restore(journal)
-        for sensor in journal.closed_until() if self._limits else ():
-            self._prime(journal, sensor, settings.windows.length_s * 1000)
+        reach_ms = max((limit.reach_ms for limit in self._limits), default=0)
+        for sensor, closed_ms in journal.closed_until().items() if self._limits else ():
+            self._prime(journal.since(sensor, closed_ms - reach_ms))
 
     def update(self, estimates: Iterable[Estimate]) -> None:
         """Judge estimates that the next commit makes durable."""
@@ -65,9 +66,8 @@ class Alerting:
                 state |= {topic: record} if record["alert"] in names else {}
         return state
 
-    def _prime(self, journal: Journal, sensor: str, length_ms: int) -> None:
-        reach = max(limit.reach_ms for limit in self._limits) // length_ms + 1
-        for payload in journal.history(sensor, reach):
+    def _prime(self, payloads: Iterable[bytes]) -> None:
+        for payload in payloads:
             with suppress(BadEstimate):
                 self._alerts.prime(decode_estimate(payload))
 

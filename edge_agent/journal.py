@@ -252,6 +252,11 @@ class Journal:
         estimates = self._estimates("sensor = ? ORDER BY id DESC LIMIT ?", (sensor, last))
         return [each.payload for each in estimates][::-1]
 
+    def since(self, sensor: str, since_ms: int) -> list[bytes]:
+        """The payloads of a sensor's windows that start at `since_ms` or later, as they were made."""
+        estimates = self._estimates("sensor = ? AND start_ms >= ? ORDER BY id", (sensor, since_ms))
+        return [each.payload for each in estimates]
+
     def means(self, sensor: str, channel: str, since_ms: int) -> list[Mean]:
         """A channel in the newest revisions of a sensor's windows from `since_ms` on, oldest first.
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from deploy.demo.processes import end
 from edge_agent import cli
 from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.core.messages import estimate_record
@@ -72,6 +73,31 @@ def test_each_alert_runs_the_command_once(tmp_path: Path, broker: Broker) -> Non
         "van-1 5A2D: co-8h cleared at 1970-01-01T02:00:00Z, 9.4 ppm (limit 9.0)",
         "van-1 LAST: co-8h raised at 1970-01-01T01:00:00Z, 9.4 ppm (limit 9.0)",
     ]
+
+
+def test_alerts_wait_in_the_broker_while_the_program_is_away(tmp_path: Path, durable_broker: Broker) -> None:
+    """What was retained meanwhile does not hide them."""
+    file, out = tmp_path / "alerts.py", tmp_path / "out"
+    file.write_text(program("E-mail and messengers"))
+    command = [sys.executable, file, durable_broker.host, durable_broker.port, "tee", "-a", out]
+    limit = Limit("co-8h", above=9.0, below=8.0)
+    times = itertools.count(3_600_000, 3_600_000)
+    with client(durable_broker) as publisher:
+
+        def publish(state: str) -> bool:
+            record = alert_record(Transition(limit, "5A2D", state, 0, next(times), 9.42, "ppm"), "van-1")
+            topic = "respire/van-1/alert/5A2D/co-8h"
+            publisher.publish(topic, json.dumps(record), qos=1, retain=True).wait_for_publish(10)
+            return out.exists()
+
+        first = start(command, stdout=subprocess.DEVNULL)
+        wait_until(lambda: publish("raised"), what="the program")
+        end(first)
+        publish("cleared")
+        publish("raised")
+        start(command, stdout=subprocess.DEVNULL)
+        states = re.compile(r"cleared.*\n.* raised.*\n$")
+        wait_until(lambda: states.search(out.read_text()), what="both alerts, in order")
 
 
 def test_the_pandas_program_reads_an_export(

@@ -129,9 +129,10 @@ def test_a_restart_changes_nothing(values: list[float | None], cut: int, mean: s
     before = play(first, windows[:cut])
     if before:
         second.restore("co-high", "5A2D", before[-1].state)
-    reach = -(-limit.reach_ms // WINDOW_MS)
-    for estimate in windows[:cut][-reach:]:
-        second.prime(estimate)
+    closed_ms = min(cut, len(windows)) * WINDOW_MS
+    for estimate in windows[:cut]:
+        if estimate.start_ms >= closed_ms - limit.reach_ms:
+            second.prime(estimate)
     assert before + play(second, windows[cut:]) == whole
 
 
