@@ -16,6 +16,7 @@ from edge_agent.settings import Settings
 FACT = "homeassistant"
 MISSED = 2  # after so many windows or health reports without a message an entity is unavailable
 LATE_S = 300  # how late a message may be
+DETAILS = ("start", "end", "unit", "low", "high", "level", "quality", "reasons")  # of a value
 
 Entity = dict[str, Any]
 Retain = Callable[[str, bytes], None]
@@ -75,7 +76,7 @@ def sensor_entities(settings: Settings, model: Model) -> Iterator[tuple[str, str
         "state_class": "measurement",
         "suggested_display_precision": 2,
         "value_template": f"{{{{ {value} if {is_value} else none }}}}",
-        "json_attributes_template": _attributes("start", "end", "low", "high", "level", "quality", "reasons"),
+        "json_attributes_template": _attributes(*DETAILS),
     }  # fmt: skip
     yield "binary_sensor", f"{sensor}-quality", {
         **shared,
