@@ -13,6 +13,7 @@ from edge_agent.commit import GroupCommit
 from edge_agent.core.coverage import needed_minutes
 from edge_agent.core.errors import BadReading, JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import format_time, topic_filter
+from edge_agent.core.model_changes import FACT, ModelChanges
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.warming import REACH_MS, TEMPERATURE
 from edge_agent.core.windows import Outcome, Windows
@@ -81,7 +82,8 @@ class Agent:
         self._ingress, self._egress = connections(settings, self._inbox, clock.elapsed_ms)
         self._request_topic = settings.own_topics.request
         self._commits = self._restore(clock.boot_id())
-        self._publisher = Publisher(self._egress, settings.own_topics, self._journal)
+        self._changes = ModelChanges(self._journal.fact(FACT))
+        self._publisher = Publisher(self._egress, settings.own_topics, self._journal, self._changes)
         self._history = History(self._egress, settings.own_topics, settings.state)
         self._alerting = self._start_alerting()
         self._notifier = Notifier()
@@ -94,6 +96,7 @@ class Agent:
             self._intake,
             self._locator,
             self._publisher,
+            self._changes,
             self._notifier,
             self._start_discovery(),
         )
@@ -228,6 +231,7 @@ class Agent:
         for estimate in estimates:
             self._log.info("window.closed", **window_fields(estimate))
         self._commits.add_estimates(estimates, self._windows.take_closed_until())
+        self._maintenance.announce(self._changes.note(estimates))
         if self._alerting and estimates:
             self._alerting.update(estimates)
 

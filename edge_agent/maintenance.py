@@ -1,5 +1,6 @@
 """Periodic work beside the readings: changed bundles, the journal's size, health, systemd."""
 
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,8 @@ from edge_agent.bundles import Bundles
 from edge_agent.clock import Every, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.errors import JournalUnavailable
+from edge_agent.core.model import Model
+from edge_agent.core.model_changes import FACT, ModelChanges
 from edge_agent.core.problems import Problems
 from edge_agent.core.warming import REACH_MS
 from edge_agent.intake import Intake
@@ -40,19 +43,22 @@ class Maintenance:
         intake: Intake,
         locator: Locator,
         publisher: Publisher,
+        changes: ModelChanges,
         notifier: Notifier,
         discovery: "Discovery | None",
     ) -> None:
         self._settings, self._time = settings, time
         self._bundles, self._journal, self._commits = bundles, journal, commits
         self._intake, self._locator = intake, locator
-        self._publisher, self._notifier, self._discovery = publisher, notifier, discovery
+        self._publisher, self._changes = publisher, changes
+        self._notifier, self._discovery = notifier, discovery
         self._began_ms = time.elapsed_ms
         self._log = logger()
         self._problems = Problems()
         self._look, self._trim, self._remind = Every(LOOK_MS), Every(TRIM_MS), Every(REMIND_MS)
         self._health = Every(settings.health.interval_s * 1000)
         self._alive = Every(notifier.watchdog_s * 500 or ALIVE_MS)
+        self._use(bundles.models.values())
 
     def check_bundles_soon(self) -> None:
         """Check the bundles in the next iteration."""
@@ -99,7 +105,7 @@ class Maintenance:
                 self._log.error("bundle.refused", reason=update.reason)
             elif update.model:
                 self._log.info("bundle.loaded", sensor=update.sensor, model=update.model.id)
-                self._publisher.publish_card(update.model)
+                self._use([update.model])
             elif update.sensor:
                 self._log.warning("bundle.removed", sensor=update.sensor)
                 self._publisher.remove_card(update.sensor)
@@ -109,6 +115,19 @@ class Maintenance:
         """The start of the oldest window that may be revised; a revision needs the day before it."""
         final_ms = int(self._settings.windows.final_h * 3_600_000)
         return self._time.now_ms - 3 * final_ms - REACH_MS
+
+    def _use(self, models: Iterable[Model]) -> None:
+        """Announce models that are in use from now on, if they were not before."""
+        now_ms = self._time.now_ms
+        self.announce([each.sensor for each in models if self._changes.use(each.sensor, each.id, now_ms)])
+
+    def announce(self, sensors: Sequence[str]) -> None:
+        """Publish the cards of these sensors' models, and keep what they say about the last change."""
+        if sensors:
+            self._commits.add_fact(FACT, self._changes.encode())
+        for sensor in sensors:
+            if model := self._bundles.models.get(sensor):
+                self._publisher.publish_card(model)
 
     def _trim_journal(self) -> None:
         """Delete by age only with a trusted clock: one that is set to 2099 would delete everything."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from edge_agent.core.card import card
 from edge_agent.core.model import Model
+from edge_agent.core.model_changes import ModelChanges
 from edge_agent.core.topics import OwnTopics
 from edge_agent.journal import Journal, Outgoing
 from edge_agent.mqtt import Connection
@@ -16,10 +17,13 @@ RETAINED_AT_ONCE = 10  # cards and newest estimates in one iteration, so that 20
 class Publisher:
     """Publishes through one connection; an estimate stays queued until the broker has acknowledged it."""
 
-    def __init__(self, connection: Connection, topics: OwnTopics, journal: Journal) -> None:
+    def __init__(
+        self, connection: Connection, topics: OwnTopics, journal: Journal, changes: ModelChanges
+    ) -> None:
         self._connection = connection
         self._topics = topics
         self._journal = journal
+        self._changes = changes
         self._sent: dict[int, int] = {}  # paho's number -> the estimate's
         self._after = 0  # estimates up to this number were sent
         self._refused_from: int | None = None  # the first estimate that the broker refused on this connection
@@ -119,7 +123,8 @@ class Publisher:
             elif self._cards:
                 sensor, model = next(iter(self._cards.items()))
                 del self._cards[sensor]
-                payload = json.dumps(card(model), separators=(",", ":")).encode() if model else b""
+                said = {**card(model), **self._changes.fields(sensor)} if model else None
+                payload = json.dumps(said, separators=(",", ":")).encode() if said else b""
                 self._publish(self._topics.model(sensor), payload, retain=True)
             elif self._due:
                 topic = next(iter(self._due))

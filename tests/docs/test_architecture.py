@@ -29,7 +29,17 @@ BESIDE = {
     *("revising.Revising.due", "revisions.Revisions.due"),
     *("publisher.Publisher.answer", "publisher.Publisher.settle", "publisher.Publisher.announce"),
 }
-BESIDE_FILES = {"clock", "log", "maintenance", "systemd", "health", "history", "topics"}
+BESIDE_FILES = {
+    "clock",
+    "log",
+    "maintenance",
+    "systemd",
+    "health",
+    "history",
+    "topics",
+    "card",
+    "model_changes",
+}
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.core.card import card
 from edge_agent.core.messages import Estimate, decode_estimate, estimate_record, parse_time
 from edge_agent.core.model import Model
+from edge_agent.core.model_changes import ModelChanges
 from edge_agent.core.positions import decode_fix
 from edge_agent.core.windows import MAX_TOTAL
 from tests.support.broker import AgentProcess, Broker, client, wait_until
@@ -87,7 +88,7 @@ def test_the_example_is_an_alert_with_the_settings_of_the_page() -> None:
 
 def test_every_field_of_a_card_is_described_in_order(model: Model) -> None:
     described = columns("field")[2]
-    assert described == list(card(model))
+    assert described == [*card(model), *ModelChanges().fields("5A2D")]
 
 
 def test_health_is_described_as_a_real_agent_publishes_it(agent: AgentProcess, broker: Broker) -> None:

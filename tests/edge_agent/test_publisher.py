@@ -9,6 +9,7 @@ import pytest
 from paho.mqtt.client import Client
 
 from edge_agent.core.messages import Estimate, decode_estimate
+from edge_agent.core.model_changes import ModelChanges
 from edge_agent.core.topics import OwnTopics
 from edge_agent.journal import Change, Journal
 from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
@@ -38,7 +39,7 @@ class Way:
         self.inbox = Inbox()
         address = Address(broker.host, broker.port, "publisher", version)
         self.connection = Connection(address, ("respire/van-1/status", b"offline"), self.inbox, lambda: 0)
-        self.publisher = Publisher(self.connection, OwnTopics("respire/van-1"), journal)
+        self.publisher = Publisher(self.connection, OwnTopics("respire/van-1"), journal, ModelChanges())
 
     def connect(self) -> None:
         self.connection.start([])
