@@ -6,7 +6,7 @@ import threading
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Any
 
-from edge_agent.brokers import connections
+from edge_agent.brokers import certificates, connections
 from edge_agent.bundles import Bundles
 from edge_agent.clock import Clock, Every, Timekeeper
 from edge_agent.commit import GroupCommit
@@ -97,6 +97,7 @@ class Agent:
             self._locator,
             self._publisher,
             self._changes,
+            certificates(settings, self._ingress, self._egress),
             self._notifier,
             self._start_discovery(),
         )

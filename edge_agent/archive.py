@@ -97,11 +97,11 @@ class Archive:
         payloads = [payload for (payload,) in rows]
         return payloads[::-1] if last else payloads
 
-    def arrived(self, since_ms: int, newest_first: bool) -> Iterator[list[Reading]]:
-        """The readings of sound batches that arrived since then, BATCHES_AT_ONCE batches at once."""
-        first = self._first_since(since_ms)
+    def arrived(self, table: str, since_ms: int, newest_first: bool) -> Iterator[list[Reading]]:
+        """The readings of sound rows of `batch` or `late` since then, BATCHES_AT_ONCE rows at once."""
+        first = self._first_since(table, since_ms)
         order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
-        query = f"""SELECT id, readings, {sound("batch")} FROM batch
+        query = f"""SELECT id, readings, {sound(table)} FROM {table}
             WHERE id {beyond} ? AND id >= ? ORDER BY id {order} LIMIT ?"""  # noqa: S608
         last = NEVER if newest_first else first - 1
         while True:
@@ -112,15 +112,14 @@ class Archive:
             last = rows[-1][0]
             yield [reading for _, blob, is_sound in rows if is_sound for reading in decoded(blob)[0]]
 
-    def _first_since(self, arrived_ms: int) -> int:
-        """The first batch that arrived then or later: by bisection, because reading all rows takes long."""
+    def _first_since(self, table: str, arrived_ms: int) -> int:
+        """The first row that arrived then or later: by bisection, because reading all rows takes long."""
         with trouble(self.path):
-            low, high = self._db.execute(
-                "SELECT ifnull(min(id), 1), ifnull(max(id), 0) + 1 FROM batch"
-            ).fetchone()
+            between = f"SELECT ifnull(min(id), 1), ifnull(max(id), 0) + 1 FROM {table}"  # noqa: S608
+            low, high = self._db.execute(between).fetchone()
             while low < high:
                 middle = (low + high) // 2
-                query = "SELECT arrived_ms FROM batch WHERE id >= ? ORDER BY id LIMIT 1"
+                query = f"SELECT arrived_ms FROM {table} WHERE id >= ? ORDER BY id LIMIT 1"  # noqa: S608
                 row = self._db.execute(query, (middle,)).fetchone()
                 low, high = (middle + 1, high) if row and row[0] < arrived_ms else (low, middle)
         return int(low)

@@ -1,13 +1,12 @@
 """From settings to connections: addresses, secrets and TLS, with clear errors."""
 
 import os
-import ssl
 from collections.abc import Callable
 from dataclasses import replace
 
-from edge_agent.core.errors import BadSettings
 from edge_agent.mqtt import Address, Connection, Inbox
 from edge_agent.settings import Broker, Settings, secret
+from edge_agent.tls import Certificates, make_context
 
 
 def connections(
@@ -24,6 +23,12 @@ def connections(
         return both, both
     far = Connection(address(settings.uplink, settings.agent), will, inbox, elapsed_ms)
     return Connection(local, None, inbox, elapsed_ms), far
+
+
+def certificates(settings: Settings, ingress: Connection, egress: Connection) -> list[Certificates]:
+    """The TLS files of the brokers that have some."""
+    both = (("broker", settings.broker, ingress), ("uplink", settings.uplink, egress))
+    return [Certificates(name, of, to.address.tls) for name, of, to in both if of and to.address.tls]
 
 
 def needs_systemd(broker: Broker) -> bool:
@@ -49,18 +54,5 @@ def address(broker: Broker, agent: str) -> Address:
         keepalive_s=broker.keepalive_s,
         username=broker.username,
         password=secret(broker.password_file) if broker.password_file else None,
-        tls=_tls(broker) if broker.tls else None,
+        tls=make_context(broker) if broker.tls else None,
     )
-
-
-def _tls(broker: Broker) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cafile=broker.ca_file)
-        if broker.certificate_file and broker.key_file:
-            context.load_cert_chain(broker.certificate_file, broker.key_file)
-    except OSError as error:
-        files = ", ".join(
-            str(file) for file in (broker.ca_file, broker.certificate_file, broker.key_file) if file
-        )
-        raise BadSettings(f"{files}: {error.strerror or error}; expected PEM certificates") from error
-    return context

@@ -67,6 +67,7 @@ def record(
     sensors: Mapping[str, Any],
     sensors_unlisted: int,
     position: Mapping[str, Any] | None,
+    certificates: Mapping[str, str],
     journal_bytes: int,
 ) -> dict[str, Any]:
     """The health message of the wire contract."""
@@ -84,6 +85,7 @@ def record(
         "sensors": dict(sensors),
         "sensors_unlisted": sensors_unlisted,
         "position": position,
+        "certificates": dict(certificates),
         "journal_bytes": journal_bytes,
         **resources(),
     }

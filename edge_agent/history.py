@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -96,18 +96,23 @@ def _readings(archive: Archive, request: Request) -> Iterator[list[Answer]]:
     """The channels of one time together, as a sensor may send them."""
     rows: dict[int, dict[str, float]] = {}
     most = request.last or MOST + 1
-    for batch in archive.arrived(request.from_ms - AHEAD_MS, newest_first=request.last is not None):
-        for reading in batch:
-            if _wanted(reading, request):
+    for table in ("batch", "late"):
+        taken = 0
+        for readings in archive.arrived(table, request.from_ms - AHEAD_MS, newest_first=bool(request.last)):
+            wanted = [each for each in readings if _wanted(each, request)]
+            for reading in wanted:
                 rows.setdefault(reading.at_ms, {})[reading.channel] = reading.value
-        if request.last and len(rows) >= most:
-            break
-        if len(rows) > 2 * most:
-            rows = {at_ms: rows[at_ms] for at_ms in sorted(rows)[:most]}
-        yield []
-    times = sorted(rows)
-    times = times[-most:] if request.last else times[:most]
+            rows = {at_ms: rows[at_ms] for at_ms in _kept(rows, request.last, most)}
+            yield []
+            taken += len({each.at_ms for each in wanted})
+            if request.last and taken >= most:
+                break
+    times = _kept(rows, request.last, most)
     yield _numbered(request, "reading", [{"at": format_time(at_ms), **rows[at_ms]} for at_ms in times])
+
+
+def _kept(times: Iterable[int], last: int | None, most: int) -> list[int]:
+    return sorted(times)[-most:] if last else sorted(times)[:most]
 
 
 def _wanted(reading: Reading, request: Request) -> bool:

@@ -9,6 +9,7 @@ from edge_agent.bundles import Bundles
 from edge_agent.clock import Every, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.errors import JournalUnavailable
+from edge_agent.core.messages import format_time
 from edge_agent.core.model import Model
 from edge_agent.core.model_changes import FACT, ModelChanges
 from edge_agent.core.problems import Problems
@@ -20,6 +21,7 @@ from edge_agent.log import logger
 from edge_agent.publisher import Publisher
 from edge_agent.settings import Settings
 from edge_agent.systemd import Notifier
+from edge_agent.tls import Certificates
 
 if TYPE_CHECKING:
     from edge_agent.homeassistant import Discovery
@@ -44,13 +46,14 @@ class Maintenance:
         locator: Locator,
         publisher: Publisher,
         changes: ModelChanges,
+        certificates: Sequence[Certificates],
         notifier: Notifier,
         discovery: "Discovery | None",
     ) -> None:
         self._settings, self._time = settings, time
         self._bundles, self._journal, self._commits = bundles, journal, commits
         self._intake, self._locator = intake, locator
-        self._publisher, self._changes = publisher, changes
+        self._publisher, self._changes, self._certificates = publisher, changes, certificates
         self._notifier, self._discovery = notifier, discovery
         self._began_ms = time.elapsed_ms
         self._log = logger()
@@ -74,6 +77,7 @@ class Maintenance:
         if self._look.due(elapsed_ms):
             self._look_at_clock()
             self._reload()
+            self._reload_certificates()
             self._bound_journal()
         if self._trim.due(elapsed_ms):
             self._trim_journal()
@@ -115,6 +119,15 @@ class Maintenance:
         """The start of the oldest window that may be revised; a revision needs the day before it."""
         final_ms = int(self._settings.windows.final_h * 3_600_000)
         return self._time.now_ms - 3 * final_ms - REACH_MS
+
+    def _reload_certificates(self) -> None:
+        """Use changed files for the next connection."""
+        for section, expires_ms, reason in (found for each in self._certificates for found in each.refresh()):
+            if reason:
+                self._log.error("certificate.refused", broker=section, reason=reason)
+            else:
+                expires = format_time(expires_ms) if expires_ms is not None else None
+                self._log.info("certificate.loaded", broker=section, expires=expires)
 
     def _use(self, models: Iterable[Model]) -> None:
         """Announce models that are in use from now on, if they were not before."""
@@ -170,6 +183,11 @@ class Maintenance:
             },
             sensors_unlisted=unlisted,
             position=self._locator.describe(self._time.now_ms),
+            certificates={
+                each.section: format_time(each.expires_ms)
+                for each in self._certificates
+                if each.expires_ms is not None
+            },
             journal_bytes=self._journal.size_bytes(),
         )
         free_bytes, settled = (

@@ -23,6 +23,7 @@ from edge_agent.core.errors import BrokerUnavailable
 SESSION_EXPIRY_S = 30 * 86_400  # how long a broker of MQTT 5 queues messages for an absent agent
 CROWDED_PAUSE_S = 0.005
 LEAVE_S = 1.0
+OUT_OF_TIME = (9, 10)  # OpenSSL's: a certificate is not yet valid, or has expired
 LULL_S, LULLS = 0.005, 10  # a burst ends after a pause of LULL_S, or after LULLS times as long
 
 
@@ -310,6 +311,9 @@ def _failure() -> str:
     'connection refused'
     """
     error = sys.exception()
+    if isinstance(error, ssl.SSLCertVerificationError) and error.verify_code in OUT_OF_TIME:
+        now = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
+        return f"{_plain(str(error))}; the clock of this gateway says {now} UTC, is it right?"
     return _plain(getattr(error, "strerror", None) or str(error or "no answer"))
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from edge_agent.core.messages import format_time
+from edge_agent.core.messages import format_time, parse_time
 
 FREE_BYTES = 100_000_000  # below this the disk is nearly full
+RENEW_MS = 30 * 86_400_000  # before its end a certificate should be renewed
 WAITED_S = 3_600  # an outbox whose oldest estimate has waited so long is not emptied
 
 ADVICE = {
@@ -14,6 +15,7 @@ ADVICE = {
     "disk_nearly_full": "free some space, or lower max_mb",
     "outbox_growing": "check the broker that gets the estimates, and its ACL",
     "position_old": "check the receiver or phone, its topic and the ACL",
+    "certificate_expiring": "renew the certificate of this van",
     "silent_channel": "check the sensor, its topics and the ACL",
     "stuck_channel": "check wiring and ADC",
 }
@@ -26,7 +28,7 @@ class Problems:
 
     >>> problems = Problems()
     >>> health = {"clock": "unsynchronised", "readings": {"waiting_for_clock": 0},
-    ...           "outbox": {"oldest_s": None}, "sensors": {}}
+    ...           "outbox": {"oldest_s": None}, "certificates": {}, "sensors": {}}
     >>> [problem["code"] for problem in problems.update(health, free_bytes=10**9, settled=True, now_ms=0)]
     ['clock_unsynchronised']
     """
@@ -38,7 +40,7 @@ class Problems:
         self, health: Mapping[str, Any], free_bytes: int, settled: bool, now_ms: int
     ) -> list[dict[str, str]]:
         """The problems in a health record; only a `settled` agent has run long enough to find silence."""
-        found = dict.fromkeys(_find(health, free_bytes, settled))
+        found = dict.fromkeys(_find(health, free_bytes, settled, now_ms))
         self._since_ms = {problem: self._since_ms.get(problem, now_ms) for problem in found}
         return [
             {
@@ -51,7 +53,7 @@ class Problems:
         ]
 
 
-def _find(health: Mapping[str, Any], free_bytes: int, settled: bool) -> Iterator[Problem]:
+def _find(health: Mapping[str, Any], free_bytes: int, settled: bool, now_ms: int) -> Iterator[Problem]:
     if health["clock"] != "synchronised":
         yield "clock_unsynchronised", None
     if health["readings"]["waiting_for_clock"]:
@@ -63,6 +65,8 @@ def _find(health: Mapping[str, Any], free_bytes: int, settled: bool) -> Iterator
     position = health.get("position")
     if position and position["fixes"] is not None and settled and _is_old(position["age_s"]):
         yield "position_old", None
+    if any(parse_time(ends) - now_ms < RENEW_MS for ends in health["certificates"].values()):
+        yield "certificate_expiring", None
     for sensor, told in health["sensors"].items():
         if told["silent"] and settled:
             yield "silent_channel", sensor

@@ -37,6 +37,7 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
         sensors={},
         sensors_unlisted=0,
         position=None,
+        certificates={"uplink": "2027-02-01T09:00:00Z"},
         journal_bytes=4_096,
     )
     used = {name: told.pop(name) for name in ("rss_bytes", "written_bytes")}
@@ -55,6 +56,7 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
         "sensors": {},
         "sensors_unlisted": 0,
         "position": None,
+        "certificates": {"uplink": "2027-02-01T09:00:00Z"},
         "journal_bytes": 4_096,
     }
 

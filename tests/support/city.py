@@ -24,7 +24,7 @@ PEOPLE = ("consumer", "dashboard")
 class City:
     """mosquitto with deploy/city.conf and deploy/city.acl; only ports and places differ."""
 
-    def __init__(self, place: Path, authority: Path) -> None:
+    def __init__(self, place: Path, authority: Path, certificate: str = "broker") -> None:
         require("mosquitto")
         place.mkdir()
         self.place, self.authority = place, authority
@@ -35,8 +35,10 @@ class City:
             text = text.replace(f"\nlistener {port}\n", f"\nlistener {here} 127.0.0.1\n")
         text = text.replace("/etc/mosquitto/", f"{place}/").replace("/var/lib/mosquitto/", f"{place}/")
         (place / "mosquitto.conf").write_text(text + ("user root\n" if os.geteuid() == 0 else ""))
-        for file in ("ca.pem", "broker.pem", "broker.key", "revoked.pem"):
+        for file in ("ca.pem", "revoked.pem"):
             shutil.copy(authority / file, place)
+        for kind in ("pem", "key"):
+            shutil.copy(authority / f"{certificate}.{kind}", place / f"broker.{kind}")
         shutil.copy(DEPLOY / "city.acl", place)
         (place / "passwords").touch()
         for user in PEOPLE:

@@ -1,18 +1,25 @@
 """Two vans on a city's broker as deployed: each has its own subtree and its own session, and nothing else."""
 
 import json
+import shutil
 import ssl
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from edge_agent.archive import newest_health
 from edge_agent.cli import main
 from edge_agent.core import bundle
+from edge_agent.core.errors import BrokerUnavailable, JournalUnavailable
+from edge_agent.mqtt import Address, log_in
 from tests.conftest import make_model
 from tests.support.authority import certify, make_authority, recipe, run_commands
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.city import City, Guest
+from tests.support.processes import run_program
 from tests.system.test_agent import QUICK, publish, readings
 
 VAN = "respire/van-1"
@@ -180,6 +187,79 @@ def test_an_agent_works_with_the_city_and_its_own_questions_do_not_evict_it(
     assert agent.events("broker.lost") == 0
     consumer.leave()
     agent.stop()
+
+
+def test_a_renewed_certificate_is_loaded_and_its_end_is_in_health(
+    tmp_path: Path, city: City, authority: Path, broker: Broker
+) -> None:
+    """One that ends in 20 days is a problem; a bad copy changes nothing; the new one serves later."""
+    (tmp_path / "bundles").mkdir()
+    certify("van-3", authority, "-days 20")
+    for kind in ("pem", "key"):
+        shutil.copy(authority / f"van-3.{kind}", tmp_path)
+    uplink = f'''[uplink]
+host = "localhost"
+port = {city.ports[8883]}
+tls = true
+ca_file = "{authority}/ca.pem"
+certificate_file = "{tmp_path}/van-3.pem"
+key_file = "{tmp_path}/van-3.key"
+'''
+    agent = AgentProcess(tmp_path / "agent", broker.port, tmp_path / "bundles", QUICK + uplink)
+    agent.config.write_text(agent.config.read_text().replace("van-1", "van-3"))
+    agent.start()
+    agent.wait_for("broker.connected", 2)
+    wait_until(lambda: problems(agent) == ["certificate_expiring"], what="the problem")
+    (tmp_path / "van-3.pem").write_text("cut short")
+    agent.wait_for("certificate.refused")
+    certify("van-3", authority)
+    for kind in ("pem", "key"):
+        shutil.copy(authority / f"van-3.{kind}", tmp_path)
+    agent.wait_for("certificate.loaded")
+    wait_until(lambda: problems(agent) == [], what="no problem")
+    serial = run_program(
+        ["openssl", "x509", "-in", authority / "van-3.pem", "-noout", "-enddate"],
+        capture_output=True,
+        text=True,
+    )
+    ends = datetime.strptime(serial.stdout.strip(), "notAfter=%b %d %H:%M:%S %Y GMT")
+    told = json.loads(newest_health(agent.state))
+    assert told["certificates"] == {"uplink": f"{ends.isoformat()}Z"}
+    city.stop()
+    agent.wait_for("broker.lost")
+    city.start()
+    agent.wait_for("broker.connected", 3)
+    agent.stop()
+
+
+def problems(agent: AgentProcess) -> list[str] | None:
+    """In the newest health in the journal; None before there is any."""
+    with suppress(JournalUnavailable):
+        return [problem["code"] for problem in json.loads(newest_health(agent.state))["problems"]]
+    return None
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # paho drops its socket there
+@pytest.mark.parametrize(
+    ("days", "words"), [(-1, "certificate has expired"), (1, "certificate is not yet valid")]
+)
+def test_a_certificate_out_of_its_time_names_the_clock(
+    tmp_path: Path, authority: Path, days: int, words: str
+) -> None:
+    """As on a gateway whose clock is wrong: the broker's certificate was or will be valid for a day."""
+    now = datetime.now(UTC)
+    begin, end = sorted((now + timedelta(days=days), now + timedelta(days=2 * days)))
+    stamps = f"-startdate {begin:%Y%m%d%H%M%SZ} -enddate {end:%Y%m%d%H%M%SZ}"
+    [made] = [part for part in recipe()[0].split("\n\n") if "-extensions broker" in part]
+    made = made.replace("city.example", "localhost").replace("-batch", f"-batch {stamps}")
+    run_commands(made.replace("broker.", "untimely."), authority)
+    city = City(tmp_path / "city", authority, certificate="untimely")
+    address = Address("localhost", city.ports[8885], "respire-x", tls=city.context(None))
+    with pytest.raises(BrokerUnavailable) as caught:
+        log_in(address, 10)
+    today = f"{now:%Y-%m-%d}"
+    assert f"certificate verify failed: {words}; the clock of this gateway says {today}" in str(caught.value)
+    city.stop()
 
 
 def test_the_certificates_satisfy_python_3_13(city: City) -> None:

@@ -15,6 +15,7 @@ def health(**changes: Any) -> dict[str, Any]:
         "clock": "synchronised",
         "readings": {"accepted": 7, "waiting_for_clock": 0},
         "outbox": {"depth": 1, "oldest_s": WAITED_S, "dropped": 0},
+        "certificates": {},
         "sensors": {"5A2D": sound},
         **changes,
     }
@@ -41,6 +42,9 @@ def test_all_is_well() -> None:
         ({"position": {"fixes": {}, "age_s": WAITED_S}}, []),
         ({"position": {"fixes": None, "age_s": None}}, []),
         ({"position": None}, []),
+        ({"certificates": {"uplink": "2024-03-02T08:59:59Z"}}, [("certificate_expiring", "")]),
+        ({"certificates": {"uplink": "2024-03-02T09:00:00Z"}}, []),
+        ({"certificates": {"uplink": "2023-01-01T00:00:00Z"}}, [("certificate_expiring", "")]),
         ({"sensors": {"5A2D": {"silent": ["op1"], "stuck": []}}}, [("silent_channel", "5A2D")]),
         ({"sensors": {"5A2D": {"silent": [], "stuck": ["op1", "op2"]}}}, [("stuck_channel", "5A2D")]),
     ],
