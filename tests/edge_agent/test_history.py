@@ -119,6 +119,15 @@ def test_readings_by_time_and_by_count(desk: Desk, journal: Journal) -> None:
         assert [answer["reading"] for answer in answers] == expected, asked
 
 
+def test_readings_that_came_after_their_window_closed_are_there_too(desk: Desk, journal: Journal) -> None:
+    journal.commit(Change(readings=[Reading("5A2D", "op1", 0, 1.0)]), now_ms=0)
+    late = [Reading("5A2D", "op1", MINUTE_MS, 2.0), Reading("5A2D", "op2", 0, 3.0)]
+    journal.commit(Change(late=late), now_ms=2 * WINDOW_MS)
+    rows = [{"at": format_time(0), "op1": 1.0, "op2": 3.0}, {"at": format_time(MINUTE_MS), "op1": 2.0}]
+    assert [answer["reading"] for answer in desk.ask(what="readings")] == rows
+    assert [answer["reading"] for answer in desk.ask(what="readings", last=1)] == rows[1:]
+
+
 def test_a_long_history_of_readings_is_looked_up_in_steps(desk: Desk, journal: Journal) -> None:
     """3000 batches: the first page, with more, and no step reads more than 100 batches."""
     for second in range(3_000):

@@ -2,6 +2,10 @@
 
 import json
 import os
+import pwd
+import re
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -222,6 +226,53 @@ def test_a_stranger_is_not_let_in(deployed: Deployed) -> None:
     stranger.disconnect()
     stranger.loop_stop()
     assert [str(code) for code in codes] == ["Not authorized"]
+
+
+def test_without_tls_it_listens_only_on_the_gateway() -> None:
+    """As shipped, and with the marks taken away: whatever is not on loopback has a certificate."""
+    for file in ("mosquitto.conf", "city.conf"):
+        text = (DEPLOY / file).read_text()
+        for block in re.split(r"^#?listener ", text, flags=re.MULTILINE)[1:]:
+            where = block.partition("\n")[0]
+            assert where.endswith(" 127.0.0.1") or re.search(r"^#?certfile ", block, re.MULTILINE), where
+    lines = [
+        line for line in (DEPLOY / "mosquitto.conf").read_text().splitlines() if line.startswith("listener")
+    ]
+    assert lines == ["listener 1883 127.0.0.1", "listener 1884 127.0.0.1"]
+
+
+def test_the_broker_starts_as_its_own_user_with_the_files_of_the_comments(tmp_path: Path) -> None:
+    """mosquitto_passwd of 2.0.21 makes a file that only root can read; then the broker does not start."""
+    require("mosquitto", "root")
+    if not any(user.pw_name == "mosquitto" for user in pwd.getpwall()):
+        pytest.skip("there is no user mosquitto")
+    text = (DEPLOY / "mosquitto.conf").read_text()
+    comments = re.findall(r"^#   (\w.*)$", text, re.MULTILINE)
+    make, own, protect = [line.partition("      ")[0] for line in comments]
+    place = Path(tempfile.mkdtemp(prefix="mosquitto-", dir="/tmp"))
+    try:
+        place.chmod(0o755)
+        port = free_port()
+        text = text.replace("listener 1883", f"listener {port}").replace(
+            "listener 1884", f"listener {free_port()}"
+        )
+        text = text.replace("/etc/mosquitto/", f"{place}/").replace("persistence true", "persistence false")
+        (place / "mosquitto.conf").write_text(text)
+        (place / "mosquitto.acl").write_text((DEPLOY / "mosquitto.acl").read_text())
+        program = str(mosquitto("mosquitto_passwd"))
+        make = make.replace("mosquitto_passwd -c", f"{program} -c -b") + " van-1-pass"
+        commands = "\n".join(("umask 077", make, own, protect)).replace("/etc/mosquitto", str(place))
+        done = run_program(["sh", "-ec", commands], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        with (place / "log").open("wb") as log:
+            process = start([mosquitto(), "-c", place / "mosquitto.conf"], stderr=log)
+        wait_until(lambda: listening(port) or process.poll() is not None, what="mosquitto")
+        told = (place / "log").read_text()
+        assert (process.poll(), "arning" in told, "rror" in told) == (None, False, False), told
+        process.terminate()
+        process.wait(10)
+    finally:
+        shutil.rmtree(place)
 
 
 def test_the_brokers_numbers_fit_the_agents() -> None:
