@@ -20,7 +20,7 @@ FLOW = Path(__file__).parents[2] / "deploy" / "integrations" / "node-red.json"
 def test_the_flow_writes_a_row_for_each_estimate(tmp_path: Path, broker: Broker) -> None:
     """Again for a revision, and not for a message that comes twice."""
     require("node-red")
-    flow = FLOW.read_text().replace('"port": "1883"', f'"port": "{broker.port}"')
+    flow = FLOW.read_text().replace('"port": "1884"', f'"port": "{broker.port}"')
     (tmp_path / "flows.json").write_text(flow.replace('"co.csv"', json.dumps(str(tmp_path / "co.csv"))))
     (tmp_path / "settings.js").write_text("module.exports = {flowFile: 'flows.json', uiHost: '127.0.0.1'}\n")
     port = free_port()
