@@ -97,7 +97,7 @@ package() { # package SUITE RELEASE ARCHITECTURE
     cp "$work/sbom/$sbom.cdx.json" "$tree/extra/sbom.cdx.json"
     settings >"$tree/extra/edge-agent.toml"
     sed 's#/opt/edge-agent/bin/#/usr/bin/#; /^# The edge agent/,/^# See/d' deploy/edge-agent.service >"$tree/debian/edge-agent.service"
-    cp deploy/*.conf deploy/*.acl docs/operations.md docs/mqtt.md "$tree/extra"
+    cp deploy/*.conf deploy/*.cnf deploy/*.acl docs/operations.md docs/mqtt.md "$tree/extra"
     cp tests/edge_agent/core/golden/format-2.bundle "$tree/debian/tests/5A2D.bundle"
     cp CHANGELOG.md "$tree/extra/changelog"
     cp "$work/edge-agent.8" "$tree/extra"
