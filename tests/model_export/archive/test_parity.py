@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.core.messages import Estimate, Reading
-from edge_agent.core.model import Model
+from edge_agent.core.model import Interval, Model
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from model_export.archive.estimates import Estimates, estimate
@@ -82,6 +82,11 @@ MODELS = st.sampled_from(
         make_warming_model(cadence_minutes={"temperature": 5}),
         make_model(cadence_minutes={"op1": 3, "op2": 3, "temperature": 15}, interval=None),
         make_model(transfer=np.array([[1.1, 0.05, 3.0], [-0.1, 0.9, 11.0]]), adapter=(1.3, -0.2)),
+        make_model(
+            transfer=np.array([[1.1, 0.05, 3.0], [-0.1, 0.9, 11.0]]),
+            power=0.5,
+            interval=Interval(0.1, 0.9, slope=0.2, origin=0.5),
+        ),
     ]
 )
 
