@@ -6,6 +6,7 @@ from pathlib import Path
 
 from edge_agent import database
 from edge_agent.core.errors import JournalUnavailable
+from edge_agent.core.mean_messages import SEPARATOR
 from edge_agent.core.messages import Reading
 from edge_agent.core.positions import Fix
 from edge_agent.database import sound, trouble
@@ -13,6 +14,8 @@ from edge_agent.journal import FILE, decoded
 
 BATCHES_AT_ONCE = 100
 FIXES_AT_ONCE = 1_000
+# Other names are those of means over hours.
+SENSORS = f"SELECT name FROM sensor WHERE seq > 0 AND instr(name, '{SEPARATOR}') = 0 ORDER BY name"  # noqa: S608
 NEVER = 1 << 62
 
 
@@ -41,7 +44,7 @@ class Archive:
     def sensors(self) -> list[str]:
         """Every sensor with an estimate, by name."""
         with trouble(self.path):
-            rows = self._db.execute("SELECT name FROM sensor WHERE seq > 0 ORDER BY name")
+            rows = self._db.execute(SENSORS)
             return [name for (name,) in rows]
 
     def estimates(self, sensor: str, from_ms: int, to_ms: int) -> list[bytes]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
+from edge_agent.core.mean_messages import MeanEstimate
 from edge_agent.core.messages import FINAL, Estimate, Reading
 from edge_agent.core.windows import ChannelMean
 from edge_agent.database import INSERT, Connection, sound, trouble
@@ -40,11 +41,16 @@ class LateReadings(NamedTuple):
     last_row: int
 
 
-def closed_row(id_: int, estimate: Estimate, batches: tuple[int, int], now_ms: int) -> tuple[Any, ...]:
-    """The row of a window that was closed or revised; `batches` are those of its readings in time."""
-    final = int(estimate.status == FINAL)
-    channels = msgpack.packb({channel: tuple(mean) for channel, mean in estimate.channels.items()})
-    return estimate.sensor, estimate.start_ms, id_, estimate.revision, now_ms, *batches, final, channels
+def closed_row(
+    window: tuple[str, int, int], estimate: Estimate | MeanEstimate, batches: tuple[int, int], now_ms: int
+) -> tuple[Any, ...]:
+    """The row of a window (series, start, number of the estimate) that was closed or revised.
+
+    `batches` are those of its readings in time.
+    """
+    means = estimate.channels if isinstance(estimate, Estimate) else {}
+    channels = msgpack.packb({channel: tuple(mean) for channel, mean in means.items()})
+    return *window, estimate.revision, now_ms, *batches, int(estimate.status == FINAL), channels
 
 
 class ClosedWindows:
@@ -116,7 +122,8 @@ class ClosedWindows:
 
     def revised(self) -> Iterator[tuple[str, int, int, int]]:
         """Sensor, start, revision and when it was made, of every window that was revised."""
-        query = "SELECT sensor, start_ms, revision, closed_ms FROM closed WHERE revision > 0"
+        query = """SELECT sensor, start_ms, revision, closed_ms FROM closed
+            WHERE revision > 0 AND instr(sensor, '/') = 0"""
         return iter(self._db.execute(query).fetchall())
 
     def forget(self, revised_after_ms: int) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from edge_agent.core.mean_messages import MeanEstimate
 from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.positions import Fix
 from edge_agent.core.revisions import Due
@@ -79,6 +80,15 @@ class GroupCommit:
         self._change.estimates += revised.estimates
         self._change.settled += revised.settled
 
+    def add_means(self, means: list[MeanEstimate]) -> None:
+        """Means over hours of estimates that the journal has."""
+        self._change.means += means
+
+    @property
+    def has_means(self) -> bool:
+        """Whether means wait for the next commit."""
+        return bool(self._change.means)
+
     def has_committed(self, due: Due) -> bool:
         """Whether the journal has every estimate, and the late readings of windows that are due."""
         late = (each for each in self._change.late if each.sensor == due.sensor)
@@ -95,7 +105,7 @@ class GroupCommit:
     def due(self, elapsed_ms: int) -> bool:
         """Whether to commit now; estimates and facts do not wait, all else waits up to `commit_ms`."""
         self._now_ms, change = elapsed_ms, self._change
-        if change.estimates or change.released or change.settled or change.facts:
+        if change.estimates or change.released or change.settled or change.facts or change.means:
             return True
         if not self._messages and not change:
             return False

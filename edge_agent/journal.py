@@ -4,7 +4,7 @@ One SQLite file. Readings are stored in batches, one row per batch, because a ro
 an SD card. A batch and the estimates of the windows it closed are one transaction.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ import msgpack  # type: ignore[import-untyped]
 from edge_agent import database
 from edge_agent.closed_windows import ClosedWindows, Settled, closed_row
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
+from edge_agent.core.mean_messages import SEPARATOR, MeanEstimate, encode_mean
 from edge_agent.core.messages import LAST_MS, LIMIT, Estimate, Reading, encode_estimate, is_sensor
 from edge_agent.core.positions import MOST, Fix
 from edge_agent.database import INSERT, REBUILD_FROM, sound, trouble
@@ -27,7 +28,7 @@ DELIVERED = "UPDATE estimate SET waiting = 0, checksum = checksum - waiting WHER
 NEWEST = """SELECT ifnull(
     (SELECT estimate FROM closed WHERE sensor = name AND start_ms < closed_until_ms
      ORDER BY start_ms DESC LIMIT 1),
-    (SELECT max(id) FROM estimate WHERE estimate.sensor = name)) FROM sensor"""
+    (SELECT max(id) FROM estimate WHERE estimate.sensor = name)) FROM sensor WHERE instr(name, '/') = 0"""
 DAY_MS = 86_400_000
 TRIM_ROWS = 500  # deleted at once, so that deleting never delays the loop
 
@@ -71,10 +72,11 @@ class Change:
     late: list[Reading] = field(default_factory=list)  # of closed windows, for a revision
     too_late: list[Reading] = field(default_factory=list)  # of final windows
     settled: list[Settled] = field(default_factory=list)
+    means: list[MeanEstimate] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         kept = self.readings or self.held or self.released or self.estimates or self.closed_until
-        late = self.late or self.too_late or self.settled
+        late = self.late or self.too_late or self.settled or self.means
         return bool(kept or late or self.delivered or self.facts or self.fixes)
 
 
@@ -134,9 +136,13 @@ class Journal:
         if damaged or self._sensors != noted:
             self._beside.write(self._sensors)
 
-    def closed_until(self) -> dict[str, int]:
-        """For each sensor, the start of the first window that is not closed yet."""
-        return {name: closed_ms for name, (closed_ms, _) in self._sensors.items()}
+    def closed_until(self, series: bool = False) -> dict[str, int]:
+        """For each sensor, the start of the first window that is not closed yet; also of means, if asked."""
+        return {
+            name: closed_ms
+            for name, (closed_ms, _) in self._sensors.items()
+            if series or SEPARATOR not in name
+        }
 
     def rebuild(self) -> Iterator[tuple[list[Reading], list[Trace]]]:
         """The batches from which open windows are rebuilt, in the order they were accepted."""
@@ -174,7 +180,7 @@ class Journal:
                 db.execute(INSERT["batch"], (self._next_batch, now_ms, blob))
             if outgoing:
                 self._insert(outgoing, closed, now_ms)
-                self._insert_closed(outgoing, change.estimates, now_ms)
+                self._insert_closed(outgoing, [*change.estimates, *change.means], now_ms)
             if change.late or change.too_late or change.settled:
                 self._insert_late(change, now_ms)
             states = ((name, *state) for name, state in sensors.items())
@@ -202,18 +208,28 @@ class Journal:
         self._db.executemany(INSERT["estimate"], rows)
         self._db.execute(INSERT["fact"], ("rebuild_from", self._first_open(without=closed)))
 
-    def _insert_closed(self, outgoing: list[Outgoing], estimates: list[Estimate], now_ms: int) -> None:
+    def _insert_closed(
+        self, outgoing: list[Outgoing], estimates: Sequence[Estimate | MeanEstimate], now_ms: int
+    ) -> None:
         for each, estimate in zip(outgoing, estimates, strict=True):
             batches = self._open.get((each.sensor, each.start_ms), 0), self._next_batch
             if each.revision:
                 before = self.closed_windows.one(each.sensor, each.start_ms)
                 batches = (before.first_batch, before.last_batch) if before else (0, 0)
-            self._db.execute(INSERT["closed"], closed_row(each.id, estimate, batches, now_ms))
+            window = each.sensor, each.start_ms, each.id
+            self._db.execute(INSERT["closed"], closed_row(window, estimate, batches, now_ms))
 
     def _insert_late(self, change: Change, now_ms: int) -> None:
         self.closed_windows.settle(change.settled)
         self.closed_windows.insert_late(change.late, waiting=True, now_ms=now_ms)
         self.closed_windows.insert_late(change.too_late, waiting=False, now_ms=now_ms)
+
+    def made_after(self, id_: int) -> list[tuple[str, int, int, int]]:
+        """Each sensor with estimates above this number: the first start, the first and the last number."""
+        query = f"""SELECT sensor, min(start_ms), min(id), max(id) FROM estimate
+            WHERE id > ? AND instr(sensor, '{SEPARATOR}') = 0 GROUP BY sensor"""  # noqa: S608
+        with trouble(self.path):
+            return self._db.execute(query, (id_,)).fetchall()
 
     def waiting(self, after: int, most: int) -> list[Outgoing]:
         """The oldest estimates that are not delivered, with numbers above `after`."""
@@ -344,12 +360,15 @@ class Journal:
         """The new states of sensors and their numbered estimates; they become valid with the commit."""
         sensors: dict[str, tuple[int, int]] = {}
         outgoing = []
-        for id_, estimate in enumerate(change.estimates, self._next_estimate):
-            name = estimate.sensor
+        made: list[tuple[str, int, int, Estimate | MeanEstimate]] = [
+            *((each.sensor, each.start_ms, each.end_ms, each) for each in change.estimates),
+            *((each.series, each.mean.start_ms, each.mean.end_ms, each) for each in change.means),
+        ]
+        for id_, (name, start_ms, end_ms, each) in enumerate(made, self._next_estimate):
             closed_ms, seq = sensors.get(name) or self._sensors.get(name, (0, 0))
-            sensors[name] = max(closed_ms, estimate.end_ms), seq + 1
-            payload = encode_estimate(replace(estimate, seq=seq + 1))
-            outgoing.append(Outgoing(id_, name, estimate.start_ms, payload, estimate.revision))
+            sensors[name] = max(closed_ms, end_ms), seq + 1
+            payload = _encoded(each, seq + 1)
+            outgoing.append(Outgoing(id_, name, start_ms, payload, each.revision))
         for name, closed_ms in change.closed_until.items():
             _, seq = sensors.get(name) or self._sensors.get(name, (0, 0))
             sensors[name] = closed_ms, seq
@@ -420,6 +439,12 @@ class Journal:
     def _transaction(self) -> Iterator[database.Connection]:
         with trouble(self.path), database.transaction(self._db) as db:
             yield db
+
+
+def _encoded(estimate: Estimate | MeanEstimate, seq: int) -> bytes:
+    if isinstance(estimate, Estimate):
+        return encode_estimate(replace(estimate, seq=seq))
+    return encode_mean(replace(estimate, seq=seq))
 
 
 def decoded(blob: bytes) -> tuple[list[Reading], list[Trace]]:

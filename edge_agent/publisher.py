@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from edge_agent.core.card import card
+from edge_agent.core.mean_messages import SEPARATOR
 from edge_agent.core.model import Model
 from edge_agent.core.model_changes import ModelChanges
 from edge_agent.core.topics import OwnTopics
@@ -89,7 +90,9 @@ class Publisher:
         `committed` are the estimates that entered the outbox since the last flush.
         """
         for each in committed:
-            if not each.revision or each.start_ms == self._newest.get(each.sensor, (0, 0))[0]:
+            if SEPARATOR not in each.sensor and (
+                not each.revision or each.start_ms == self._newest.get(each.sensor, (0, 0))[0]
+            ):
                 self._newest[each.sensor] = each.start_ms, each.id
         room = IN_FLIGHT - len(self._sent)
         if not self._connection.connected or len(committed) > room:
@@ -110,7 +113,9 @@ class Publisher:
             self._after = each.id
             if each.id in in_flight:
                 continue
-            mid = self._connection.publish(self._topics.estimate(each.sensor), each.payload)
+            sensor, _, every = each.sensor.partition(SEPARATOR)
+            topic = self._topics.mean(sensor, every) if every else self._topics.estimate(sensor)
+            mid = self._connection.publish(topic, each.payload)
             self._sent[mid] = each.id
             if each.id == self._newest.get(each.sensor, (0, 0))[1]:
                 self._publish_latest(each)

@@ -172,8 +172,9 @@ class Windows(Section):
 
 
 class Estimates(Section):
-    """The unit of estimates; None is that of the model. The conditions say what a cubic metre of air is."""
+    """Means over hours; the unit, None is the model's; the conditions say what a cubic metre of air is."""
 
+    means: bool = False
     publish_unit: Literal["ppm", "ppb", "mg/m3", "ug/m3"] | None = None
     temperature_c: float = Field(20, ge=-50, le=60)
     pressure_hpa: float = Field(1013.25, ge=300, le=1_100)

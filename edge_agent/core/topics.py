@@ -44,6 +44,10 @@ class OwnTopics:
         """The estimates of a sensor."""
         return f"{self.root}/calibrated/{sensor}/co"
 
+    def mean(self, sensor: str, every: str) -> str:
+        """The means over hours of a sensor, `1h` or `8h`."""
+        return f"{self.estimate(sensor)}/{every}"
+
     def latest(self, sensor: str) -> str:
         """The newest estimate of a sensor."""
         return f"{self.estimate(sensor)}/latest"

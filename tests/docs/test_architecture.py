@@ -30,6 +30,7 @@ BESIDE = {
     *("publisher.Publisher.answer", "publisher.Publisher.settle", "publisher.Publisher.announce"),
 }
 BESIDE_FILES = {
+    "averaging",
     "clock",
     "log",
     "maintenance",

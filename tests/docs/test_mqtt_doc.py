@@ -12,11 +12,13 @@ from edge_agent import history, settings
 from edge_agent.core import positions, quality, request
 from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.core.card import card
+from edge_agent.core.mean_messages import mean_estimates, mean_record
 from edge_agent.core.messages import Estimate, decode_estimate, estimate_record, parse_time
 from edge_agent.core.model import Model
 from edge_agent.core.model_changes import ModelChanges
+from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.positions import decode_fix
-from edge_agent.core.windows import MAX_TOTAL
+from edge_agent.core.windows import MAX_TOTAL, Windows
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.processes import start
 from tests.system.test_agent import QUICK, Collector, bundles, health, publish, readings, retained
@@ -132,7 +134,8 @@ def test_the_topics_are_the_defaults() -> None:
     defaults = settings.Settings(agent="van-1")
     own, sensor = defaults.own_topics, "5A2D"
     expected = [topic.format(sensor=sensor, channel="op1") for topic in defaults.topics.readings]
-    expected += [own.estimate(sensor), own.latest(sensor), own.model(sensor)]
+    expected += [own.estimate(sensor), own.latest(sensor), own.mean(sensor, "1h"), own.mean(sensor, "8h")]
+    expected += [own.model(sensor)]
     expected += [
         own.alert(sensor, "co-8h"),
         own.status,
@@ -205,3 +208,13 @@ def test_the_consumer_of_the_document_runs(tmp_path: Path, agent: AgentProcess, 
         ["van-1", "5A2D", "2024-02-01T09:15:00Z", str(values[1]), "ppm", "quality", "1"],
     ]
     assert last.startswith("van-2 5A2D "), "what came twice was not printed twice"
+
+
+def test_every_field_of_a_mean_is_described_in_order(model: Model) -> None:
+    """And the example is the mean of an hour of full windows."""
+    stream = readings(minutes=60, sensors=("5A2D",))
+    hour = list(Pipeline(Windows(), {"5A2D": model}, agent="van-1").replay(stream))
+    [mean] = mean_estimates(hour, "1h", 0, hour[-1].end_ms)
+    record, example = mean_record(mean), json.loads(TEXT.split("## Means")[1].split("\n\n")[2])
+    assert column("field of a mean") == list(record) == list(example)
+    assert (record["minutes"], record["expected"]) == (example["minutes"], example["expected"])

@@ -7,6 +7,7 @@ import struct
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from paho.mqtt.client import Client, MQTTMessage
 from edge_agent.archive import Archive
 from edge_agent.bundles import Bundles
 from edge_agent.core import bundle
-from edge_agent.core.messages import Reading, encode_estimate
+from edge_agent.core.mean_messages import mean_estimates, mean_record
+from edge_agent.core.messages import Reading, decode_estimate, encode_estimate
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from tests.conftest import make_model, make_warming_model
@@ -70,6 +72,19 @@ def expected(stream: list[Arrival], bundles: Path) -> dict[tuple[str, str], dict
     return records
 
 
+def means(records: Iterable[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """The means over hours of these estimates."""
+    found = {}
+    estimates = [decode_estimate(json.dumps({**each, "seq": 0, "revision": 0}).encode()) for each in records]
+    for sensor in {each.sensor for each in estimates}:
+        own = sorted((each for each in estimates if each.sensor == sensor), key=lambda each: each.start_ms)
+        for every in ("1h", "8h"):
+            for mean in mean_estimates(own, every, 0, own[-1].end_ms + DAY_MS):
+                record = mean_record(mean)
+                found[sensor, every, record["start"]] = content(record)
+    return found
+
+
 def content(record: dict[str, Any]) -> dict[str, Any]:
     """What an estimate says of the air, and not of its version."""
     return {name: value for name, value in record.items() if name not in VERSION}
@@ -80,12 +95,18 @@ class Consumer:
 
     def __init__(self, consumer: Client) -> None:
         self.payloads: dict[tuple[str, str, int], bytes] = {}
+        self.means: dict[tuple[str, str, str], dict[str, Any]] = {}  # sensor, span, start
         self.contradictions: list[tuple[str, str, int]] = []
         consumer.on_message = self._on_message
-        consumer.subscribe("respire/van-1/calibrated/+/co", qos=1)
+        consumer.subscribe([(f"respire/van-1/calibrated/+/co{span}", 1) for span in ("", "/1h", "/8h")])
 
     def _on_message(self, _client: Client, _data: object, message: MQTTMessage) -> None:
         record = json.loads(message.payload)
+        if "mean" in record:
+            place = record["sensor"], record["mean"], record["start"]
+            if record["revision"] >= self.means.get(place, record)["revision"]:
+                self.means[place] = record
+            return
         key = record["sensor"], record["start"], record["revision"]
         if self.payloads.setdefault(key, bytes(message.payload)) != bytes(message.payload):
             self.contradictions.append(key)
@@ -100,7 +121,8 @@ class Gateway:
 
     def __init__(self, directory: Path, broker: Broker, bundles: Path) -> None:
         # The clock moves in steps of 15 minutes, which must not be taken for readings from the future.
-        extra = '[journal]\ncommit_messages = 5\ndurability = "process-crash"\n[windows]\nfuture_s = 3600\n'
+        extra = "[windows]\nfuture_s = 3600\n[estimates]\nmeans = true\n"
+        extra += '[journal]\ncommit_messages = 5\ndurability = "process-crash"\n'
         self.agent = AgentProcess(directory, broker.port, bundles, extra)
         (directory / "clock").write_bytes(struct.pack("<q", START_MS))
         with (directory / "clock").open("r+b") as file:
@@ -178,7 +200,9 @@ def run(directory: Path, broker: Broker, bundles: Path, days: float, kills: int)
         consumer = Consumer(ear)
         simulate(gateway, van, stream, kills)
         replayed = expected(stream, bundles)
+        averaged = means(replayed.values())
         wait_until(lambda: len(consumer.newest()) >= len(replayed), what="every window")
+        wait_until(lambda: len(consumer.means) >= len(averaged), what="every mean")
         gateway.agent.kill()
     newest = consumer.newest()
     print(Counter(record["revision"] for record in newest.values()))
@@ -186,6 +210,7 @@ def run(directory: Path, broker: Broker, bundles: Path, days: float, kills: int)
     assert {key: content(record) for key, record in newest.items()} == replayed
     assert max(record["revision"] for record in newest.values()) <= 8
     assert exported(gateway.agent.state) == replayed
+    assert {place: content(record) for place, record in consumer.means.items()} == averaged
 
 
 def exported(state: Path) -> dict[tuple[str, str], dict[str, Any]]:
