@@ -2,6 +2,7 @@
 
 import argparse
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ CONTROL_CUTS = 3
 def main() -> int:
     """Run the chosen parts; 1 if a promise was not kept."""
     options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # end the machine and the broker, too
     image = options.out / "image"
     subprocess.run([HERE / "image.sh", image], check=True)
     parts = [options.only] if options.only else ["life", "cuts", "control"]

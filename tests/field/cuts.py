@@ -28,6 +28,8 @@ port = {port}
 length_s = 60
 grace_s = 5.0
 patience_s = 10.0
+# What waited at the broker comes at once; readings without a stamp then fall into one window.
+max_readings = 1000000
 [journal]
 durability = "{durability}"
 [health]
