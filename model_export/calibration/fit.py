@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from model_export.calibration.interval import (
     measured,
     together,
 )
-from model_export.recordings.dataset import Dataset, Stamp, require_trainable, split, windows
+from model_export.recordings.dataset import Dataset, SensorType, Stamp, require_trainable, split, windows
 from model_export.recordings.recording import Recording
 from model_export.recordings.tables import Layout
 from model_export.regression import evidence, respire
@@ -33,7 +33,6 @@ from model_export.regression.respire import Fitted, Hyperparameters, Tuning
 
 Progress = Callable[[int, int], None]
 Fit = Callable[[Dataset], Fitted]
-SensorType = Literal["electrochemical", "metal-oxide"]
 
 # How far back the temperature is compared; docs/methods.md has the figures behind the choice.
 WARMING = {"warming_1h": 3_600_000, "warming_4h": 14_400_000}

@@ -34,7 +34,7 @@ STRETCHES = 4
 IN_TIME, IN_VALUE = 5, 4  # stretches
 DAY_MS = 86_400_000
 LOWEST = 0.05  # quantile of the estimates below which the width stays constant
-FLOOR = 0.25  # of the mean width: what is left of it at the lowest estimates
+FLOOR = 0.75  # of the mean width: what is left of it at the lowest estimates
 
 Estimate = Callable[[Dataset, Dataset], Array]  # fits the first dataset, estimates the second
 

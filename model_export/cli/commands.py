@@ -12,6 +12,7 @@ from model_export.calibration import export, plots, size_curve
 from model_export.calibration import transfer as transfers
 from model_export.calibration.adapt import Adapting
 from model_export.calibration.adapt import adapt as adapted
+from model_export.calibration.contributions import contributions, in_words
 from model_export.calibration.fit import (
     Progress,
     Recipe,
@@ -71,12 +72,16 @@ def fit(
     figures = summary(result)
     if recipe.tuning == "folds":
         figures["trials"] = recipe.trials
+    added = contributions(data, result, source, recipe) if len(data) > 1 else []
+    if added:
+        figures["recordings"] = [asdict(each) for each in added]
     if report:
         from model_export.calibration.report import write  # noqa: PLC0415 - matplotlib takes a second
 
         write(result, figures | judged(found), report)
     sentence = fit_sentence(figures, source.test_share, report, words.verdict(found))
-    return CommandResult(figures | judged(found), (*result.dataset.notes, *warnings(found)), sentence)
+    messages = (*result.dataset.notes, *map(in_words, added), *warnings(found))
+    return CommandResult(figures | judged(found), messages, sentence)
 
 
 def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> CommandResult:

@@ -1,14 +1,14 @@
 """`model-export experiment` and `breakdown`: the paper's evaluation, and its theorem by simulation."""
 
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from model_export.cli.console import CommandResult, long_bar, print_result, say
-from model_export.cli.options import Window
+from model_export.cli.options import SensorType, Window
 from model_export.files import write_atomically
 
 FEWEST = 50  # windows; log log N must be well above 0
@@ -32,6 +32,13 @@ Corrected = Annotated[
 ]
 Trials = Annotated[int | None, typer.Option(min=1, help="Trials of RESPIRE's search; 60, quick 20.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same results.")]
+Inputs = Annotated[
+    Literal["paper", "warmed"],
+    typer.Option(help="Inputs of the baselines: the paper's, or with the warming of RESPIRE."),
+]
+Power = Annotated[
+    bool, typer.Option("--power", help="Give the baselines the power of a metal-oxide signal, too.")
+]
 
 
 def experiment(
@@ -45,6 +52,9 @@ def experiment(
     trials: Trials = None,
     seed: Seed = 0,
     window: Window = "15min",
+    sensor_type: SensorType = "electrochemical",
+    inputs: Inputs = "paper",
+    power: Power = False,
 ) -> None:
     """Compare RESPIRE with the paper's baselines over every site, season and sensor.
 
@@ -52,12 +62,15 @@ def experiment(
     model-export experiment colocation --out results
     model-export experiment colocation --out quick --quick
     model-export experiment manifest.csv --out other --methods RR,KRR,RESPIRE --jobs 2
+    model-export experiment colocation --out equal --quick --inputs warmed --power
     """
     # Imported here, as scikit-learn would slow down --help.
     from model_export.experiment.run import Request, run  # noqa: PLC0415
 
     names = tuple(name.strip() for name in methods.split(",") if name.strip())
-    request = Request(source, out, names, jobs or os.cpu_count() or 1, quick, corrected, trials, seed, window)
+    jobs = jobs or os.cpu_count() or 1
+    request = Request(source, out, names, jobs, quick, corrected, trials, seed, window, sensor_type)
+    request = replace(request, inputs=inputs, power=power)
     with long_bar("fitting") as progress:
         figures = run(request, say, progress)
     skipped = tuple(f"skipped {one['name']}: {one['reason']}" for one in figures["skipped"])

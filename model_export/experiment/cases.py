@@ -10,34 +10,56 @@ except those of kind train.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from math import nan
 from typing import Any
 
 import numpy as np
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
+from edge_agent.core.model import Model
 from model_export.calibration import adapt, transfer
+from model_export.calibration.fit import evaluate
 from model_export.recordings.catalogue import Member, Place
 from model_export.recordings.dataset import Dataset
-from model_export.regression.metrics import r2, score
+from model_export.regression.metrics import Score, r2, score
 
 RESPIRE, RESPIRE_PAPER = "RESPIRE", "RESPIRE-paper"
 TRANSFERS = ("SX", "XS", "XX")
 KINDS = ("train", "SS", *TRANSFERS)
 TRIMMED = 0.05  # share of test windows that the paper leaves out to show the cost of outliers
 
+NONE = Score(0, nan, nan, nan, nan)  # no interval
 Estimator = Callable[[Array, Array], Array]  # channels (n, d), temperatures (n,) -> estimates (n,)
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class FittedMethod:
+    """One method fitted to one train part; `details` are what only some methods have.
+
+    Its input is a recording with the channels of `warming`, see Dataset.warmed.
+    """
+
+    predict: Estimator
+    parameters: Mapping[str, Any]
+    details: Mapping[str, Any] = field(default_factory=dict)
+    warming: Mapping[str, int] = field(default_factory=dict)
+    model: Model | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
-    """Estimates for one target's test part, and the adapter fitted to its train part."""
+    """Estimates for one target's test part, and the adapter fitted to its train part.
+
+    `scores` are those of the intervals, without and with adapter; NaN where none is promised.
+    """
 
     estimate: Array
     gain: float
     offset: float
+    scores: tuple[Score, Score] = (NONE, NONE)
 
     @property
     def adapted(self) -> Array:
@@ -66,31 +88,46 @@ def trimmed_r2(reference: Array, estimate: Array, share: float) -> float:
     return r2(reference[nearest], estimate[nearest])
 
 
-def judge(predict: Estimator, target: Member, matrix: Array | None = None) -> Judged:
-    """The estimates for a target, with a transfer if one is given."""
+def judge(method: FittedMethod, target: Member, matrix: Array | None = None, own: bool = False) -> Judged:
+    """The estimates for a target, with a transfer if one is given; `own` if it is the sensor's own."""
 
     def estimates(part: Dataset) -> Array:
         inputs = part.inputs if matrix is None else transfer.apply(matrix, part.inputs)
-        return predict(inputs, part.auxiliary)
+        return method.predict(inputs, part.auxiliary)
 
-    gain, offset = adapt.fit_adapter(estimates(target.train), target.train.target)
-    return Judged(estimates(target.test), gain, offset)
+    here = target.train
+    gain, offset = adapt.fit_adapter(estimates(here), here.target, here.start_ms, adapt.Adapting())
+    return Judged(estimates(target.test), gain, offset, _interval_scores(method.model, target, matrix, own))
 
 
-def same_sensor(predict: Estimator, source: Member, members: Sequence[Member]) -> dict[str, Judged]:
+def _interval_scores(
+    model: Model | None, target: Member, matrix: Array | None, own: bool
+) -> tuple[Score, Score]:
+    """Those of a model with an interval; only a sensor's own model promises one without adapter."""
+    if model is None or model.interval is None or len(target.train) < adapt.MIN_WINDOWS:
+        return NONE, NONE
+    moved = replace(model, transfer=matrix) if own else replace(model, transfer=matrix, interval=None)
+    try:
+        adapted = evaluate(adapt.adapt(moved, target.train), target.test)
+    except BadRecording:  # estimates that never change
+        adapted = NONE
+    return evaluate(moved, target.test), adapted
+
+
+def same_sensor(method: FittedMethod, source: Member, members: Sequence[Member]) -> dict[str, Judged]:
     """Estimates for all datasets of the source's own sensor, by SITE-SEASON."""
     return {
-        target.place.dataset: judge(predict, target)
+        target.place.dataset: judge(method, target, own=True)
         for target in members
         if target.place.sensor == source.place.sensor and target.comparable(source)
     }
 
 
 def rows(
-    predict: Estimator, source: Member, members: Sequence[Member], own: Mapping[str, Judged]
+    method: FittedMethod, source: Member, members: Sequence[Member], own: Mapping[str, Judged]
 ) -> Iterator[Row]:
-    """Every case of one fitted estimator; `own` is the result of `same_sensor`."""
-    estimate = predict(source.train.inputs, source.train.auxiliary)
+    """Every case of one fitted method; `own` is the result of `same_sensor`."""
+    estimate = method.predict(source.train.inputs, source.train.auxiliary)
     yield _row(source, source, "train", "S1", source.train.target, estimate)
     for target in members:
         if not target.comparable(source):
@@ -98,16 +135,17 @@ def rows(
         if target.place.sensor == source.place.sensor:
             yield from _both(source, target, ("S1", "S2"), own[target.place.dataset])
         else:
-            yield from _both(source, target, ("S3", "S3a"), judge(predict, target))
+            yield from _both(source, target, ("S3", "S3a"), judge(method, target))
             matrix = _map(source, target, members)
             if matrix is not None:
-                yield from _both(source, target, ("S4", "S5"), judge(predict, target, matrix))
+                yield from _both(source, target, ("S4", "S5"), judge(method, target, matrix))
 
 
 def _both(source: Member, target: Member, scenarios: tuple[str, str], judged: Judged) -> Iterator[Row]:
     where = kind(source.place, target.place)
-    for scenario, estimate in zip(scenarios, (judged.estimate, judged.adapted), strict=True):
-        yield _row(source, target, where, scenario, target.test.target, estimate)
+    estimates = judged.estimate, judged.adapted
+    for scenario, estimate, intervals in zip(scenarios, estimates, judged.scores, strict=True):
+        yield _row(source, target, where, scenario, target.test.target, estimate, intervals)
 
 
 def _map(source: Member, target: Member, members: Sequence[Member]) -> Array | None:
@@ -122,7 +160,15 @@ def _map(source: Member, target: Member, members: Sequence[Member]) -> Array | N
         return None
 
 
-def _row(source: Member, target: Member, case: str, scenario: str, reference: Array, estimate: Array) -> Row:
+def _row(
+    source: Member,
+    target: Member,
+    case: str,
+    scenario: str,
+    reference: Array,
+    estimate: Array,
+    intervals: Score = NONE,
+) -> Row:
     agreement = score(reference, estimate)
     return {
         "sensor": source.place.sensor,
@@ -139,4 +185,7 @@ def _row(source: Member, target: Member, case: str, scenario: str, reference: Ar
         "rmse": agreement.rmse,
         "mae": agreement.mae,
         "bias": agreement.bias,
+        "coverage": intervals.coverage,
+        "promised": intervals.promised,
+        "interval_score": intervals.interval_score,
     }

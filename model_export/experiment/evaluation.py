@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,11 @@ import pandas as pd
 from edge_agent.core.errors import RespireError
 from model_export.experiment.cases import rows, same_sensor
 from model_export.experiment.ledger import Fit, Ledger, Task
-from model_export.experiment.methods import COSTS, METHODS
+from model_export.experiment.methods import COSTS, METHODS, Setup
 from model_export.experiment.pool import Progress, Say, in_parallel
 from model_export.recordings.catalogue import Collection, Member, Skipped
+
+Inputs = Literal["paper", "warmed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,8 @@ class Settings:
     trials: int = 60
     seed: int = 0
     test_share: float = 0.2
+    inputs: Inputs = "paper"  # of the baselines
+    power: bool = False  # whether the baselines get the power of a metal-oxide signal, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +102,19 @@ def fit_one(members: Sequence[Member], settings: Settings, ledger: Ledger, task:
     """Fit, test and store one task; only the stored seconds differ from run to run."""
     source = next(member for member in members if member.place == task.place)
     started = perf_counter()
-    fitted = METHODS[task.method](source.train, settings.trials, settings.seed)
+    setup = Setup(
+        settings.trials, settings.seed, source.sensor_type, settings.inputs == "warmed", settings.power
+    )
+    fitted = METHODS[task.method](source.train, setup)
     seconds = perf_counter() - started
     seen = [member.warmed(fitted.warming) for member in members]
     source = source.warmed(fitted.warming)
-    own = same_sensor(fitted.predict, source, seen)
+    own = same_sensor(fitted, source, seen)
     fit = {
         "parameters": fitted.parameters,
         "details": fitted.details,
         "seconds": seconds,
-        "rows": list(rows(fitted.predict, source, seen, own)),
+        "rows": list(rows(fitted, source, seen, own)),
         "own": {
             dataset: {
                 "estimate": np.round(judged.estimate, 6).tolist(),

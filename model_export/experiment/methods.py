@@ -1,20 +1,31 @@
 """Every method of the evaluation under one name and one signature: from a train part to an estimator."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from edge_agent.core.errors import BadSettings
+from edge_agent.core.kernel import Array
+from edge_agent.core.model import bend
 from model_export.calibration import export
-from model_export.calibration.fit import Recipe, fit_model, paper
+from model_export.calibration.fit import (
+    Calibration,
+    Fit,
+    Recipe,
+    fit_model,
+    fit_with_interval,
+    for_sensor,
+    paper,
+)
 from model_export.calibration.fit import chosen as chosen_fit
 from model_export.experiment import baselines
-from model_export.experiment.cases import RESPIRE, RESPIRE_PAPER, Estimator
-from model_export.recordings.dataset import Dataset
+from model_export.experiment.cases import RESPIRE, RESPIRE_PAPER, FittedMethod
+from model_export.recordings.dataset import Dataset, SensorType
 from model_export.regression.compress import Method, curve
+from model_export.regression.evidence import choose_power
 from model_export.regression.respire import Fitted
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -22,50 +33,72 @@ TEMPERATURES = 81  # samples of the weight curves
 
 
 @dataclass(frozen=True, slots=True)
-class FittedMethod:
-    """One method fitted to one train part; `details` are what only some methods have.
+class Setup:
+    """What a fit depends on beside its windows; `warmed` and `power` give the baselines our inputs."""
 
-    Its input is a recording with the channels of `warming`, see Dataset.warmed.
-    """
+    trials: int = 60
+    seed: int = 0
+    sensor_type: SensorType = "electrochemical"
+    warmed: bool = False
+    power: bool = False
 
-    predict: Estimator
-    parameters: Mapping[str, Any]
-    details: Mapping[str, Any] = field(default_factory=dict)
-    warming: Mapping[str, int] = field(default_factory=dict)
+    @property
+    def recipe(self) -> Recipe:
+        """That of our default."""
+        return for_sensor(Recipe(trials=self.trials, seed=self.seed), self.sensor_type)
 
 
-FitMethod = Callable[[Dataset, int, int], FittedMethod]  # train part, trials, seed
+FitMethod = Callable[[Dataset, Setup], FittedMethod]
 
 
-def _baseline(train: Dataset, trials: int, seed: int, *, name: str) -> FittedMethod:
-    """A baseline; its grid search tries every point, so `trials` is not used."""
-    found = baselines.search(name, train, seed)
+def _baseline(train: Dataset, setup: Setup, *, name: str) -> FittedMethod:
+    """A baseline; its grid search tries every point, so the number of trials is not used."""
+    recipe, measured = setup.recipe, len(train.channels)
+    if setup.warmed:
+        train = train.warmed(recipe.memories_ms(train.window_ms))
+    powers = recipe.powers if setup.power else (1.0,)
+    arrays = train.inputs, train.auxiliary, train.target
+    power = choose_power(*arrays, powers, kernel=recipe.kernel, steady=len(train.warming))
+    found = baselines.search(name, replace(train, inputs=bend(train.inputs, power, measured)), setup.seed)
+
+    def predict(inputs: Array, auxiliary: Array) -> Array:
+        return np.asarray(found.predict(baselines.features(bend(inputs, power, measured), auxiliary)))
+
     return FittedMethod(
-        lambda inputs, auxiliary: np.asarray(found.predict(baselines.features(inputs, auxiliary))),
-        found.parameters,
-        {"r2_folds": found.score},
+        predict, {**found.parameters, "power": power}, {"r2_folds": found.score}, train.warming
     )
 
 
-def _respire(train: Dataset, trials: int, seed: int, *, variant: Callable[[Recipe], Recipe]) -> FittedMethod:
-    """RESPIRE, compressed as on the edge."""
-    recipe = variant(Recipe(trials=trials, seed=seed))
+def _respire(train: Dataset, setup: Setup) -> FittedMethod:
+    """Our RESPIRE, compressed as on the edge, with its interval."""
+    return _fitted(train, setup.recipe, fit_with_interval)
+
+
+def _respire_paper(train: Dataset, setup: Setup) -> FittedMethod:
+    """The paper's, which has no interval."""
+    return _fitted(train, paper(setup.recipe), fit_model)
+
+
+def _fitted(
+    train: Dataset, recipe: Recipe, fit: Callable[[Dataset, Fit, Recipe], Calibration]
+) -> FittedMethod:
     train = train.warmed(recipe.memories_ms(train.window_ms))
-    calibration = fit_model(train, chosen_fit(train, recipe), recipe)
-    fitted = calibration.fitted
+    calibration = fit(train, chosen_fit(train, recipe), recipe)
+    fitted, model = calibration.fitted, calibration.model
     details = {
-        "support": len(calibration.model.support),
+        "support": len(model.support),
         "outliers": int(fitted.outliers.sum()),
         "weights": _weights(fitted, train),
         "sizes": _sizes(fitted, train, recipe.method),
     }
-    return FittedMethod(calibration.model.predict, export.settings(fitted), details, train.warming)
+    settings = {**export.settings(fitted), "power": model.power}
+    return FittedMethod(model.predict, settings, details, train.warming, model)
 
 
 METHODS: Mapping[str, FitMethod] = {
     **{name: partial(_baseline, name=name) for name in baselines.SPACES},
-    RESPIRE_PAPER: partial(_respire, variant=paper),
-    RESPIRE: partial(_respire, variant=lambda recipe: recipe),
+    RESPIRE_PAPER: _respire_paper,
+    RESPIRE: _respire,
 }
 QUICK = ("RR", "KRR", RESPIRE)
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from edge_agent.core.errors import RespireError
 from edge_agent.core.windows import WINDOW_MS
-from model_export.experiment.evaluation import Experiment, Settings, evaluate
+from model_export.experiment.evaluation import Experiment, Inputs, Settings, evaluate
 from model_export.experiment.leaderboard import against, board, medians, rivals, sensor_board, variants
 from model_export.experiment.methods import QUICK, chosen
 from model_export.experiment.pool import Progress, Say
@@ -17,6 +17,7 @@ from model_export.experiment.report import sections
 from model_export.figures.webpage import Section, page
 from model_export.files import write_atomically
 from model_export.recordings.catalogue import Collection, Skipped, collect
+from model_export.recordings.dataset import SensorType
 
 CORRECTED = "corrected"  # a folder of this name inside the data holds the same recordings without a fault
 QUICK_SENSORS, QUICK_TRIALS = 2, 20
@@ -35,12 +36,15 @@ class Request:
     trials: int | None = None
     seed: int = 0
     window_ms: int = WINDOW_MS
+    sensor_type: SensorType = "electrochemical"
+    inputs: Inputs = "paper"
+    power: bool = False
 
     @property
     def settings(self) -> Settings:
         """The settings of the run; --quick has its own defaults."""
         usual = QUICK_TRIALS if self.quick else Settings().trials
-        return Settings(trials=self.trials or usual, seed=self.seed)
+        return Settings(self.trials or usual, self.seed, inputs=self.inputs, power=self.power)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,7 +54,7 @@ class Request:
 
 def run(request: Request, say: Say, progress: Progress | None = None) -> dict[str, Any]:
     """Fit, write the table and the report, and return the figures; an interrupted run is resumed."""
-    collection = collect(request.source, request.settings.test_share, request.window_ms)
+    collection = _collected(request, request.source)
     mended, unusable = _collect_corrected(request)
     if request.quick:
         sensors = collection.busiest(QUICK_SENSORS)
@@ -70,13 +74,17 @@ def run(request: Request, say: Say, progress: Progress | None = None) -> dict[st
     return figures | {"report": str(_write_report(found, corrected, figures))}
 
 
+def _collected(request: Request, source: Path) -> Collection:
+    return collect(source, request.settings.test_share, request.window_ms, request.sensor_type)
+
+
 def _collect_corrected(request: Request) -> tuple[Collection | None, tuple[Skipped, ...]]:
     """The corrected data, if there are any, and the recordings in them that cannot be used."""
     there = request.corrected or request.source / CORRECTED
     if request.corrected is None and not there.is_dir():
         return None, ()
     try:
-        found = collect(there, request.settings.test_share, request.window_ms)
+        found = _collected(request, there)
     except RespireError as error:
         if request.corrected:
             raise
@@ -113,7 +121,16 @@ def _summary(found: Experiment) -> dict[str, Any]:
         "reused": found.reused,
         "wins": {name: _boards(found, name) for name in variants(found.methods)},
         "median_r2": medians(found.table, found.methods).to_dict("index"),
+        "intervals": intervals(found.table),
     }
+
+
+def intervals(table: pd.DataFrame) -> dict[str, Any]:
+    """Means over cases of coverage, share of windows with an interval, and score, by kind and scenario."""
+    promised = table[table["coverage"].notna()]
+    names = promised["kind"] + " " + promised["scenario"]
+    means = promised.groupby(names)[["coverage", "promised", "interval_score"]].mean()
+    return {str(name): row for name, row in means.to_dict("index").items()}
 
 
 def _boards(found: Experiment, respire: str) -> dict[str, Any]:

@@ -12,12 +12,20 @@ from typing import Any, cast, get_args
 from edge_agent.core.errors import BadRecording, RespireError
 from edge_agent.core.messages import is_sensor
 from edge_agent.core.windows import WINDOW_MS
-from model_export.recordings.dataset import Dataset, Stamp, load, require_trainable, split
+from model_export.recordings.dataset import (
+    Dataset,
+    SensorType,
+    Stamp,
+    load,
+    parse_window,
+    require_trainable,
+    split,
+)
 from model_export.recordings.tables import Layout, parse_columns
 
 MANIFESTS = ("manifest.csv", "manifest.toml")
 COLUMNS = ("path", "sensor", "site", "season")
-MORE = ("unit", "gas", "columns", "timezone", "reference")  # optional
+MORE = ("unit", "gas", "columns", "timezone", "reference", "window", "sensor_type")  # optional
 LONGEST = 200  # bytes of SENSOR_SITE-SEASON, so that it can be the name of a file with an ending
 TABLES = (".csv", ".parquet", ".gz", ".bz2", ".zip", ".xz")  # endings, in lower or upper case
 _NAME = re.compile(r"(?P<sensor>.+)_(?P<site>[^_-]+)-(?P<season>[^_.-]+)")
@@ -62,6 +70,8 @@ class Entry:
     columns: Mapping[str, str] = field(default_factory=dict)
     timezone: str | None = None
     reference: Stamp = "auto"
+    window: int | None = None  # ms; None: as for all
+    sensor_type: SensorType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +82,17 @@ class Member:
     gas: str
     train: Dataset
     test: Dataset
+    sensor_type: SensorType = "electrochemical"
 
     def warmed(self, memories_ms: Mapping[str, int]) -> "Member":
         """The same with channels for warming, see `Dataset.warmed`."""
         return replace(self, train=self.train.warmed(memories_ms), test=self.test.warmed(memories_ms))
 
     def comparable(self, other: "Member") -> bool:
-        """Whether a model fitted to one can be used on the other: same gas, unit and channels."""
+        """Whether a model fitted to one can be used on the other: same gas, unit, channels, windows, type."""
         mine, theirs = self.train, other.train
-        return (self.gas, mine.unit, mine.channels) == (other.gas, theirs.unit, theirs.channels)
+        own = self.gas, mine.unit, mine.channels, mine.window_ms, self.sensor_type
+        return own == (other.gas, theirs.unit, theirs.channels, theirs.window_ms, other.sensor_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +201,21 @@ def _require_alone(path: Path, known: Entry | None) -> None:
         )
 
 
-def collect(source: Path, test_share: float = 0.2, window_ms: int = WINDOW_MS) -> Collection:
+def collect(
+    source: Path,
+    test_share: float = 0.2,
+    window_ms: int = WINDOW_MS,
+    sensor_type: SensorType = "electrochemical",
+) -> Collection:
     """Read every recording; those that are not usable are listed as skipped."""
     entries, skipped = find(source)
     members = []
     for entry in entries:
         try:
-            members.append(_read(entry, test_share, window_ms))
+            usual = replace(
+                entry, window=entry.window or window_ms, sensor_type=entry.sensor_type or sensor_type
+            )
+            members.append(_read(usual, test_share))
         except RespireError as error:
             skipped.append(Skipped(str(entry.place), _OPTION.sub(r"a manifest's \1", str(error))))
     if not members:
@@ -204,14 +224,16 @@ def collect(source: Path, test_share: float = 0.2, window_ms: int = WINDOW_MS) -
     return Collection(tuple(members), tuple(skipped))
 
 
-def _read(entry: Entry, test_share: float, window_ms: int) -> Member:
+def _read(entry: Entry, test_share: float) -> Member:
     layout = Layout(entry.columns, entry.timezone)
     owner, stamp = entry.place.sensor, entry.reference
-    dataset = load(entry.paths, owner, entry.unit, layout, reference=stamp, window_ms=window_ms)
+    dataset = load(
+        entry.paths, owner, entry.unit, layout, reference=stamp, window_ms=entry.window or WINDOW_MS
+    )
     require_trainable(dataset)
     train, test = split(dataset, test_share)
     require_trainable(train)
-    return Member(entry.place, entry.gas, train, test)
+    return Member(entry.place, entry.gas, train, test, entry.sensor_type or "electrochemical")
 
 
 def _manifest(source: Path) -> Path | None:
@@ -252,6 +274,8 @@ def _entry(manifest: Path, row: Mapping[str, Any]) -> Entry:
         _columns(given["columns"]),
         given["timezone"] or None,
         _stamp(given["reference"] or "auto"),
+        _window(given["window"]) if given["window"] else None,
+        _sensor_type(given["sensor_type"]) if given["sensor_type"] else None,
     )
 
 
@@ -267,6 +291,20 @@ def _stamp(text: str) -> Stamp:
         if text == stamp:
             return cast(Stamp, stamp)
     raise BadRecording(f"reference: expected one of {', '.join(get_args(Stamp))}, got {text!r:.40}")
+
+
+def _window(text: str) -> int:
+    try:
+        return parse_window(text)
+    except ValueError as error:
+        raise BadRecording(f"window: {error}") from error
+
+
+def _sensor_type(text: str) -> SensorType:
+    for known in get_args(SensorType):
+        if text == known:
+            return cast(SensorType, known)
+    raise BadRecording(f"sensor_type: expected one of {', '.join(get_args(SensorType))}, got {text!r:.40}")
 
 
 def require_writable(place: Place) -> None:

@@ -29,6 +29,7 @@ MOST_PER_MS = 500  # a reading of one channel, on average in a window: as the ag
 _MINUTES = {"min": 1, "h": 60}
 
 Stamp = Literal["auto", "average", "start", "end"]
+SensorType = Literal["electrochemical", "metal-oxide"]
 _Means = dict[str, dict[int, float]]  # column -> {window start: mean}
 
 

@@ -1,11 +1,11 @@
-"""The default fit: tempered evidence chooses the smoothing, and two forms of the weights are averaged.
+"""The default fit: tempered evidence chooses the smoothing, and three forms of the weights are averaged.
 
-The forms are nested: in the *bilinear* one all weights and the bias are lines over z; the *curved* one adds a
-smooth part on a few landmark temperatures. With Φ their regressors, D the prior variances of the coefficients
-(one for each group of regressors) and s² the noise, y ~ N(0, ΦDΦᵀ + s²I). Neighbouring windows repeat each
-other, so ΦᵀΦ, Φᵀy, yᵀy and n are divided by TEMPER before the variances are chosen: those of the highest
-evidence, with log-variances ~ N(0, SPREAD²). Outliers get Student-t weights. The mean of the two is a model
-of the same form, so it is one bundle.
+The forms are nested: *straight* (constant weights, the bias a line over z), *bilinear* (the weights are
+lines, too) and *curved* (with a smooth part on a few landmark temperatures). With Φ their regressors, D the
+prior variances of the coefficients (one for each group of regressors) and s² the noise,
+y ~ N(0, ΦDΦᵀ + s²I). Neighbouring windows repeat each other, so ΦᵀΦ, Φᵀy, yᵀy and n are divided by TEMPER
+before the variances are chosen: those of the highest evidence, with log-variances ~ N(0, SPREAD²). Outliers
+get Student-t weights. The mean of the three is a model of the same form, so it is one bundle.
 """
 
 from collections.abc import Sequence
@@ -50,10 +50,11 @@ class Landmarks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
-    """The regressors of the curved form; the first `bilinear` of them are those of the other form."""
+    """The regressors of the curved form; the first `straight` and `bilinear` are those of the others."""
 
     columns: Array  # (n, p)
     groups: NDArray[np.intp]  # (p,), which variance a coefficient has; the last group is the constant's
+    straight: int
     bilinear: int
     landmarks: Landmarks
     root: Array  # of the kernel on the landmarks
@@ -84,7 +85,7 @@ class Posterior:
 
 
 def basis(data: Standardised, kernel: str, length_scale: float, steady: int) -> Basis:
-    """In the order 1, x, z, z·x | shape·x, shape."""
+    """In the order 1, x, z | z·x | shape·x, shape."""
     n, d = data.x.shape
     u, still = moving(regressors(data.x), steady), np.ones((n, 1))
     support = np.linspace(data.z.min(), data.z.max(), LANDMARKS).astype(np.float32).astype(np.float64)
@@ -97,7 +98,7 @@ def basis(data: Standardised, kernel: str, length_scale: float, steady: int) -> 
     single = 1 + d + slopes.shape[1]  # each of these has a variance of its own
     groups = np.concatenate([np.arange(single), single + np.repeat(np.arange(u.shape[1]), LANDMARKS)])
     groups = np.append(groups.max() + 1, groups)
-    return Basis(columns, groups, 1 + single, landmarks, root, u.shape[1])
+    return Basis(columns, groups, 2 + d, 1 + single, landmarks, root, u.shape[1])
 
 
 def sums(columns: Array, y: Array, weights: Array) -> Sums:
@@ -167,7 +168,7 @@ def fit(
 def choose_power(
     inputs: Any, auxiliary: Any, target: Any, powers: Sequence[float], *, kernel: str, steady: int = 0
 ) -> float:
-    """The power of the measured channels with the highest evidence, as a mean over both forms."""
+    """The power of the measured channels with the highest evidence, as a mean over the forms."""
     if len(powers) == 1:
         return powers[0]
     return max(powers, key=lambda power: _fit(inputs, auxiliary, target, kernel, steady, power)[1])
@@ -180,9 +181,10 @@ def _fit(
     data = standardised(bend(raw, power, raw.shape[1] - steady), auxiliary, target)
     hyper = Hyperparameters(kernel=kernel, alpha=0.0, steady=steady)
     whole = basis(data, kernel, hyper.length_scale, steady)
-    widths = whole.bilinear, len(whole.groups)
-    weights, distance = robust(whole.columns[:, : widths[0]], whole.groups[: widths[0]], data.y)
+    middle = whole.bilinear
+    weights, distance = robust(whole.columns[:, :middle], whole.groups[:middle], data.y)
     found = sums(whole.columns, data.y, weights)
+    widths = whole.straight, middle, len(whole.groups)
     forms = [maximise(found.first(width), whole.groups[:width]) for width in widths]
     mean = np.mean([np.pad(one.mean, (0, len(whole.groups) - len(one.mean))) for one in forms], axis=0)
     residual = np.where(np.abs(distance) > FAR, 0.0, data.y - whole.columns @ mean)

@@ -22,7 +22,7 @@ from model_export.cli.main import main
 from model_export.experiment.cases import kind, trimmed_r2
 from model_export.experiment.evaluation import Experiment, Settings, evaluate
 from model_export.experiment.ledger import Ledger, Task
-from model_export.experiment.methods import METHODS
+from model_export.experiment.methods import METHODS, Setup
 from model_export.recordings.catalogue import Place, collect
 from model_export.regression.metrics import r2
 from model_export.simulator.network import simulate
@@ -79,13 +79,14 @@ def test_the_figures_are_those_of_the_parts_put_together_by_hand(
     """The model of 5A2D in T-W on 5CB6 in C-S, with the modules that the experiment uses."""
     members = {str(member.place): member for member in collect(colocation).members}
     source, beside, target = members["5A2D_T-W"], members["5A2D_C-S"], members["5CB6_C-S"]
-    predict = METHODS["RR"](source.train, 4, 0).predict
+    predict = METHODS["RR"](source.train, Setup(trials=4)).predict
     matrix = transfer.fit_map(beside.train, target.train).matrix
 
     def mapped(part: Any) -> Any:
         return predict(transfer.apply(matrix, part.inputs), part.auxiliary)
 
-    gain, offset = adapt.fit_adapter(mapped(target.train), target.train.target)
+    here = target.train
+    gain, offset = adapt.fit_adapter(mapped(here), here.target, here.start_ms, adapt.Adapting())
     expected = r2(target.test.target, gain * mapped(target.test) + offset)
     case = results.query(
         "method == 'RR' and sensor == '5A2D' and dataset == 'T-W' and target_sensor == '5CB6'"
@@ -93,6 +94,17 @@ def test_the_figures_are_those_of_the_parts_put_together_by_hand(
     )
     assert case["kind"].tolist() == ["XX"]
     assert case["r2"].tolist() == pytest.approx([expected], abs=1e-12)
+
+
+def test_intervals_are_scored_where_they_are_promised(results: pd.DataFrame) -> None:
+    """At home and with adapter; not for another sensor without adapter, and for no baseline."""
+    ours = results[results["method"] == "RESPIRE"].set_index("scenario")
+    adapted = ours.loc[["S2", "S3a", "S5"]]
+    assert adapted["promised"].notna().all()
+    assert (adapted["coverage"].notna() == (adapted["promised"] > 0.0)).all()
+    assert ours.loc[["S3", "S4"], "promised"].isna().all()
+    assert (ours["interval_score"].dropna() > 0.0).all()
+    assert results.loc[results["method"] == "RR", "coverage"].isna().all()
 
 
 def test_the_adapter_undoes_a_shift_of_the_reference(results: pd.DataFrame) -> None:

@@ -152,6 +152,22 @@ def test_a_manifest_says_how_files_are_written(tmp_path: Path) -> None:
     assert len(member.train) + len(member.test) == len(expected)
 
 
+def test_a_manifest_gives_windows_and_types_of_sensors(tmp_path: Path) -> None:
+    """A row without them has those of the whole run; recordings that differ in them are not compared."""
+    saved(tidy(windows=400), tmp_path / "a.csv")
+    rows = "a.csv,A,T,W,1h,metal-oxide\na.csv,B,T,W,,\nbad.csv,C,T,W,7min,\nbad.csv,D,T,W,,glass\n"
+    (tmp_path / "m.csv").write_text("path,sensor,site,season,window,sensor_type\n" + rows)
+    found = collect(tmp_path / "m.csv", window_ms=1_800_000)
+    hourly, usual = found.members
+    assert (hourly.train.window_ms, hourly.sensor_type) == (3_600_000, "metal-oxide")
+    assert (usual.train.window_ms, usual.sensor_type) == (1_800_000, "electrochemical")
+    assert not hourly.comparable(usual)
+    assert [one.reason.partition(": expected ")[0] for one in found.skipped] == [
+        "m.csv: recording 3: window",
+        "m.csv: recording 4: sensor_type",
+    ]
+
+
 def test_advice_names_the_manifest_and_not_the_options_of_fit(tmp_path: Path) -> None:
     saved(tidy(windows=100), tmp_path / "5A2D_T-W.csv")
     saved(tidy(windows=100).rename(columns={"op1": "WE"}), tmp_path / "5A2D_T-S.csv")

@@ -71,7 +71,7 @@ def test_the_gradient_is_that_of_the_evidence() -> None:
 
 @pytest.mark.parametrize("kernel", ["matern12", "matern32", "matern52", "rbf"])
 def test_curved_weights_are_followed(kernel: str) -> None:
-    """The mean of a straight and a curved form is close to the truth where straight ones alone are not."""
+    """The mean of the forms is close to the truth where the straight one alone is not."""
     fresh = recording(2000, seed=7, noise=0.0)
     fitted = fit(*recording(1500), kernel=kernel)
     error = fresh[2] - fitted.predict(fresh[0], fresh[1])
