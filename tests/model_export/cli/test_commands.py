@@ -76,7 +76,13 @@ def test_fit_prints_the_promised_keys(inside: Path, capsys: pytest.CaptureFixtur
     fitted, words = run("fit january.csv february.csv --sensor 5A2D --out new.bundle --trials 4", capsys)
     assert set(PROMISED) <= set(fitted)
     assert (fitted["n_train"], fitted["n_test"], fitted["sensor"]) == (320, 80, "5A2D")
-    assert words == SHORT.format(4.2)
+    january, february, *rest = words.splitlines(keepends=True)
+    assert january.startswith(
+        "january.csv: 200 train windows, 12 to 30 °C; R² of the other recordings on it "
+    )
+    assert february.startswith("february.csv: 120 train windows, ")
+    assert [one["name"] for one in fitted["recordings"]] == ["january.csv", "february.csv"]
+    assert rest == [SHORT.format(4.2)]
     assert (fitted["bytes"], fitted["id"]) == (
         Path("new.bundle").stat().st_size,
         export.read(Path("new.bundle")).id,
