@@ -37,13 +37,14 @@ class Averaging:
         self._due: dict[str, None] = {}  # sensors to look at, in order
         self._hours: dict[str, int] = {}  # sensor -> the hour in which its windows are closed
         self._silent: set[str] = set()  # sensors without an estimate since the last look
-        self._heard: dict[str, bool] = {}  # every sensor of the last hours: whether since the last look
+        # Every sensor of the last hours: whether it was heard since the last look. A start counts as that.
+        self._heard = dict.fromkeys(journal.closed_until(), True)
         self._newest = int(journal.fact(FACT) or 0)
         self._look = Every(LOOK_MS)
         for sensor, start_ms, first, last in journal.made_after(self._newest):
             self._newest = max(self._newest, last)
             self._new[sensor] = _New(start_ms, first)
-            self._due[sensor], self._heard[sensor] = None, True
+            self._due[sensor] = None
 
     @property
     def waits(self) -> bool:

@@ -151,3 +151,19 @@ def test_a_restart_between_estimate_and_mean_loses_no_mean(tmp_path: Path) -> No
     with closing(gateway.journal):
         gateway.settle()
         compare(gateway, known, max(each.end_ms for each in known.values()))
+
+
+def test_a_sensor_that_is_silent_since_before_a_restart_gets_its_last_means(tmp_path: Path) -> None:
+    clock, known = HandClock(wall_ms=START_MS), {}
+    gateway = Gateway(tmp_path, clock)
+    for n in range(36):
+        known[n] = estimate(n, 1.0, 15)
+        gateway.take([known[n]])
+        clock.pass_ms(WINDOW_MS)
+    gateway.journal.close()
+    gateway = Gateway(tmp_path, clock)
+    with closing(gateway.journal):
+        for _ in range(12):
+            clock.pass_ms(HOUR_MS)
+            gateway.settle()
+        compare(gateway, known, START_MS + 17 * HOUR_MS)
