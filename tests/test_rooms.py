@@ -42,6 +42,7 @@ ROOMS["model_export.fleet"] = {
     "model_export.doctor",
     "model_export.engine",
 }
+ROOMS["model_export.library"] = {*ROOMS["model_export.doctor"], "model_export.archive", "model_export.doctor"}
 ROOMS["model_export.cli"] = {room for room in ROOMS if room != "edge_agent"}
 ROOMS["model_export"] = {*ROOMS["model_export.cli"], "model_export.cli"}
 

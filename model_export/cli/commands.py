@@ -8,21 +8,17 @@ from typing import Any
 from edge_agent.core.card import inspection
 from edge_agent.core.errors import BadBundle
 from edge_agent.core.model import Model
+from model_export import library
 from model_export.calibration import export, plots, size_curve
-from model_export.calibration import transfer as transfers
 from model_export.calibration.adapt import Adapting
-from model_export.calibration.adapt import adapt as adapted
 from model_export.calibration.contributions import contributions, in_words
 from model_export.calibration.fit import (
     Progress,
     Recipe,
     Source,
-    fit_recording,
     require_options,
     require_sensor,
-    summary,
 )
-from model_export.calibration.fit import evaluate as evaluated
 from model_export.cli.console import (
     CommandResult,
     adapt_sentence,
@@ -32,12 +28,11 @@ from model_export.cli.console import (
     transfer_sentence,
 )
 from model_export.doctor import agreement, mend, words
-from model_export.doctor.examination import examined, examined_alone, judged, warnings
-from model_export.doctor.units import remarks, remarks_beside
+from model_export.doctor.examination import judged, warnings
 from model_export.figures.axes import png
 from model_export.files import require_places, write_atomically
-from model_export.recordings.catalogue import files_of_other_sensors, identity
-from model_export.recordings.dataset import Dataset, Stamp, require_trainable, require_windows, split, windows
+from model_export.recordings.catalogue import files_of_other_sensors
+from model_export.recordings.dataset import Dataset, Stamp, require_trainable, split, windows
 from model_export.recordings.recording import Recording
 from model_export.recordings.tables import Layout, read, title
 from model_export.regression.metrics import Score, r2
@@ -62,49 +57,44 @@ def fit(
     """A sensor's bundle and its report, with the doctor's verdict on the recording and on the fit."""
     require_places(bundle=out, page=report, inputs=data)
     require_options(sensor, unit, recipe.gas)
-    recording = read_files(data, sensor, source.layout)
-    found = examined(recording, data[0], source, strict=strict)
-    result = fit_recording(recording, unit, out, source=source, recipe=recipe, progress=progress)
-    about = (*files_of_other_sensors(data, sensor, NAMED), *remarks(result.dataset, recipe.gas))
-    result = replace(result, dataset=replace(result.dataset, notes=(*about, *result.dataset.notes)))
-    score = evaluated(result.exported.model, result.test)
-    found += agreement.check(sensor, identity(data[0])[1], score, recipe.level)
-    figures = summary(result)
-    if recipe.tuning == "folds":
-        figures["trials"] = recipe.trials
-    added = contributions(data, result, source, recipe) if len(data) > 1 else []
+    done = library.fit(
+        read_files(data, sensor, source.layout, because=NAMED),
+        unit=unit,
+        window=source.window_ms,
+        reference=source.reference,
+        test_share=source.test_share,
+        recipe=recipe,
+        strict=strict,
+        out=out,
+        progress=progress,
+    )
+    added = contributions(data, done.result, source, recipe) if len(data) > 1 else []
     if added:
-        figures["recordings"] = [asdict(each) for each in added]
+        done = replace(done, figures={**done.figures, "recordings": [asdict(each) for each in added]})
     if report:
-        from model_export.calibration.report import write  # noqa: PLC0415 - matplotlib takes a second
-
-        write(result, figures | judged(found), report)
-    sentence = fit_sentence(figures, source.test_share, report, words.verdict(found))
-    messages = (*result.dataset.notes, *map(in_words, added), *warnings(found))
-    return CommandResult(figures | judged(found), messages, sentence)
+        done.report(report)
+    sentence = fit_sentence(done.figures, source.test_share, report, done.verdict)
+    messages = (*done.notes, *map(in_words, added), *warnings(done.findings))
+    return CommandResult({**done.figures, **judged(done.findings)}, messages, sentence)
 
 
 def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> CommandResult:
     """The agreement of a bundle with a reference."""
-    model = export.read(bundle)
-    dataset = _beside(model, data, source)
-    require_windows(dataset, 2)
-    figures = {
-        "sensor": model.sensor,
-        "unit": model.unit,
-        "id": model.id,
-        **asdict(evaluated(model, dataset)),
-    }
+    known = library.load_bundle(bundle)
+    model = known.model
+    recording = read_files(data, model.sensor, source.layout, model.measured)
+    done = library.evaluate(known, recording, reference=source.reference)
     level = None if model.interval is None else model.interval.level
-    others = files_of_other_sensors(data, model.sensor, ITS_SENSOR)
-    messages = [*others, *_messages(model, dataset)]
-    if level is not None and figures["coverage"] < level - agreement.SHORT:
-        advice = "" if others else _adapt_advice(figures, model.unit)
+    about = {"sensor": model.sensor, "unit": model.unit, "id": model.id}
+    figures = {**about, **asdict(done.score), "level": level}
+    messages = [*done.notes]
+    if level is not None and done.score.coverage < level - agreement.SHORT:
+        elsewhere = files_of_other_sensors(data, model.sensor, ITS_SENSOR)
+        advice = "" if elsewhere else _adapt_advice(figures, model.unit)
         messages.append(
-            f"only {figures['coverage']:.0%} of the values fall in the {level:.0%} interval; "
+            f"only {done.score.coverage:.0%} of the values fall in the {level:.0%} interval; "
             f"do not use the bundle here{advice}"
         )
-    figures |= {"level": level}
     return CommandResult(figures, tuple(messages), evaluate_sentence(figures))
 
 
@@ -119,31 +109,25 @@ def adapt(
 ) -> CommandResult:
     """A gain and an offset for another site or season, evaluated on the last windows."""
     require_places(bundle=out, inputs=data)
-    model = export.read(bundle)
-    source = replace(source, window_ms=model.window_ms)
-    recording = read_files(data, model.sensor, source.layout, model.measured)
-    found = examined(recording, data[0], source, strict=strict)
-    dataset = _windows(model, recording, source.reference)
-    part, test = split(dataset, source.test_share)
-    moved = adapted(model, part, how)
-    written = export.write(_noted(moved, adapted_on=dataset.name), out, dataset)
-    before, after = evaluated(model, test), evaluated(written.model, test)
-    level = written.model.interval.level if written.model.interval else None
-    found += agreement.check(model.sensor, identity(data[0])[1], after, level)
+    known = library.load_bundle(bundle)
+    recording = read_files(data, known.model.sensor, source.layout, known.model.measured)
+    stamp, share = source.reference, source.test_share
+    done = library.adapt(known, recording, reference=stamp, test_share=share, how=how, strict=strict)
+    written = _written(done.bundle, out)
+    gain, offset = done.bundle.model.adapter
     figures = {
-        "sensor": model.sensor,
-        "unit": model.unit,
-        "n_train": len(part),
-        "n_test": len(test),
-        "gain": written.model.adapter[0],
-        "offset": written.model.adapter[1],
-        "before": _agreement(before),
-        "after": _agreement(after),
+        "sensor": known.model.sensor,
+        "unit": known.model.unit,
+        "n_train": done.n_train,
+        "n_test": done.after.n,
+        "gain": gain,
+        "offset": offset,
+        "before": _agreement(done.before),
+        "after": _agreement(done.after),
     }
-    others = files_of_other_sensors(data, model.sensor, ITS_SENSOR)
-    messages = (*others, *_messages(model, dataset), *warnings(found))
-    sentence = adapt_sentence(figures, written, words.verdict(found))
-    return CommandResult(figures | _written(written) | judged(found), messages, sentence)
+    sentence = adapt_sentence(figures, written, words.verdict(done.findings))
+    messages = (*done.notes, *warnings(done.findings))
+    return CommandResult(figures | _facts(written) | judged(done.findings), messages, sentence)
 
 
 def transfer(
@@ -158,34 +142,27 @@ def transfer(
 ) -> CommandResult:
     """One sensor's bundle for another that was beside it; no reference is read."""
     require_places(bundle=out, inputs=(*source_data, *target_data))
-    model = export.read(bundle)
-    source = replace(source, window_ms=model.window_ms)
-    both = [
-        read_files(paths, owner, source.layout, model.measured, with_reference=False)
-        for paths, owner in ((source_data, model.sensor), (target_data, require_sensor(sensor)))
-    ]
-    found = [
-        finding
-        for recording, paths in zip(both, (source_data, target_data), strict=True)
-        for finding in examined_alone(recording, paths[0], source, strict=strict)
-    ]
-    there, here = (_windows(model, recording, None) for recording in both)
-    moved, fitted = transfers.transfer(model, there, here)
-    written = export.write(_noted(moved, transferred_from=model.sensor), out, here)
+    known = library.load_bundle(bundle)
+    model = known.model
+    there, here = (
+        read_files(paths, owner, source.layout, model.measured, with_reference=False, because=because)
+        for paths, owner, because in (
+            (source_data, model.sensor, ITS_SENSOR),
+            (target_data, require_sensor(sensor), NAMED),
+        )
+    )
+    done = library.transfer(known, there, here, strict=strict)
+    written = _written(done.bundle, out)
     figures = {
         "sensor": sensor,
         "source": model.sensor,
-        "n": fitted.n,
-        "r2": dict(zip(model.channels, fitted.r2, strict=True)),
-        "matrix": fitted.matrix.tolist(),
+        "n": done.map.n,
+        "r2": dict(zip(model.channels, done.map.r2, strict=True)),
+        "matrix": done.map.matrix.tolist(),
     }
-    others = (
-        *files_of_other_sensors(source_data, model.sensor, ITS_SENSOR),
-        *files_of_other_sensors(target_data, sensor, NAMED),
-    )
-    messages = (*others, *there.notes, *here.notes, NO_INTERVAL, *warnings(found))
-    sentence = transfer_sentence(figures, written, words.verdict(found))
-    return CommandResult(figures | _written(written) | judged(found), messages, sentence)
+    sentence = transfer_sentence(figures, written, words.verdict(done.findings))
+    messages = (*done.notes, NO_INTERVAL, *warnings(done.findings))
+    return CommandResult(figures | _facts(written) | judged(done.findings), messages, sentence)
 
 
 def compress(
@@ -250,10 +227,13 @@ def read_files(
     channels: Sequence[str] | None = None,
     *,
     with_reference: bool | None = True,
+    because: str = ITS_SENSOR,
 ) -> Recording:
     """A sensor's recording, read once for all that follows, with a progress bar on a terminal."""
     with bar(f"reading {title(paths)}") as progress:
-        return read(paths, sensor, layout, channels, with_reference, progress)
+        recording = read(paths, sensor, layout, channels, with_reference, progress)
+    others = files_of_other_sensors(paths, sensor, because)
+    return replace(recording, notes=(*others, *recording.notes))
 
 
 def _beside(model: Model, data: Sequence[Path], source: Source) -> Dataset:
@@ -267,10 +247,6 @@ def _windows(model: Model, recording: Recording, reference: Stamp | None) -> Dat
     return windows(recording, model.unit, reference, model.window_ms).warmed(model.warming)
 
 
-def _messages(model: Model, dataset: Dataset) -> tuple[str, ...]:
-    return (*dataset.notes, *remarks_beside(model, dataset))
-
-
 def _adapt_advice(figures: Mapping[str, Any], unit: str) -> str:
     """What `adapt` would correct: mostly it is a zero that has shifted with the season or the analyser."""
     if figures["bias"] ** 2 < SHIFTED * figures["rmse"] ** 2:
@@ -280,13 +256,13 @@ def _adapt_advice(figures: Mapping[str, Any], unit: str) -> str:
     )
 
 
-def _noted(model: Model, **facts: str) -> Model:
-    return replace(model, provenance={**model.provenance, **facts})
-
-
 def _agreement(score: Score) -> dict[str, Any]:
     return {name: value for name, value in asdict(score).items() if name != "n"}
 
 
-def _written(written: export.Exported) -> dict[str, Any]:
+def _written(bundle: library.Bundle, out: Path) -> export.Exported:
+    return export.Exported(bundle.save(out), bundle.model, out.stat().st_size)
+
+
+def _facts(written: export.Exported) -> dict[str, Any]:
     return {"bytes": written.size_bytes, "bundle": str(written.path), "id": written.model.id}

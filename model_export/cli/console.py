@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from model_export.calibration.export import Exported
-    from model_export.doctor.diagnose import Diagnosis
+    from model_export.doctor.case import Diagnosis
 
 DIGITS = 6
 LINES = 10  # of progress, where stderr is not a terminal

@@ -10,8 +10,9 @@ from model_export.calibration.fit import Progress, Source, require_sensor
 from model_export.cli.console import CommandResult, diagnose_sentence
 from model_export.doctor import mend as mends
 from model_export.doctor import picture, words
-from model_export.doctor.diagnose import Diagnosis, findings_of
+from model_export.doctor.case import Diagnosis
 from model_export.doctor.diagnose import diagnose as diagnosed
+from model_export.doctor.diagnose import findings_of
 from model_export.doctor.examination import warnings
 from model_export.doctor.prepare import case_of
 from model_export.figures.axes import png

@@ -43,3 +43,12 @@ class Case:
     ) -> Finding:
         """A finding in this recording."""
         return Finding(code, severity, self.sensor, self.dataset, evidence, summary, advice)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The findings, the recordings that were examined, and the files that could not be read."""
+
+    findings: tuple[Finding, ...]
+    cases: tuple[Case, ...]
+    skipped: dict[str, str]  # file -> reason

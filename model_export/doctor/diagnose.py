@@ -1,7 +1,6 @@
 """All checks on all recordings."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from edge_agent.core.errors import BadRecording
@@ -21,7 +20,7 @@ from model_export.doctor import (
     units,
     zero_shift,
 )
-from model_export.doctor.case import Case
+from model_export.doctor.case import Case, Diagnosis
 from model_export.doctor.finding import Finding, by_severity
 from model_export.doctor.prepare import open_case
 from model_export.recordings.dataset import Stamp
@@ -49,15 +48,6 @@ CHECKS: tuple[Check, ...] = (
 
 # The checks of a sensor alone, without a reference.
 ALONE: tuple[Check, ...] = (sentinel.check, dead.check, stuck.check, clipped.check, units.check)
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """The findings, the recordings that were examined, and the files that could not be read."""
-
-    findings: tuple[Finding, ...]
-    cases: tuple[Case, ...]
-    skipped: dict[str, str]  # file -> reason
 
 
 def diagnose(

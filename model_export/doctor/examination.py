@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from edge_agent.core.errors import BadRecording
@@ -11,23 +10,19 @@ from model_export.doctor import words
 from model_export.doctor.diagnose import ALONE, findings_of
 from model_export.doctor.finding import Finding
 from model_export.doctor.prepare import case_of, case_without_reference
-from model_export.recordings.catalogue import identity
+from model_export.recordings.catalogue import dataset_of
 from model_export.recordings.recording import Recording
 
 
-def examined(recording: Recording, path: Path, source: Source, *, strict: bool = False) -> list[Finding]:
+def examined(recording: Recording, source: Source, *, strict: bool = False) -> list[Finding]:
     """The findings of one sensor's recording; `strict` refuses grave ones."""
-    _, dataset = identity(path)
-    case = case_of(recording, dataset, source.reference, source.window_ms)
+    case = case_of(recording, dataset_of(recording), source.reference, source.window_ms)
     return _accepted(findings_of([case]), recording.name, strict)
 
 
-def examined_alone(
-    recording: Recording, path: Path, source: Source, *, strict: bool = False
-) -> list[Finding]:
+def examined_alone(recording: Recording, source: Source, *, strict: bool = False) -> list[Finding]:
     """The same without a reference: only what the sensor's own columns show."""
-    _, dataset = identity(path)
-    case = case_without_reference(recording, dataset, source.window_ms)
+    case = case_without_reference(recording, dataset_of(recording), source.window_ms)
     return _accepted(findings_of([case], ALONE), recording.name, strict)
 
 

@@ -6,8 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from model_export.doctor import erratic
-from model_export.doctor.case import Case
-from model_export.doctor.diagnose import Diagnosis
+from model_export.doctor.case import Case, Diagnosis
 from model_export.doctor.erratic import Curves
 from model_export.doctor.lag import Scan
 from model_export.figures.axes import BLUE, GREY, INK, ORANGE, PALE, STYLE, VERMILLION, blank, legend_below

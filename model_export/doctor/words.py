@@ -5,7 +5,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from model_export.doctor.diagnose import Diagnosis
+from model_export.doctor.case import Diagnosis
 from model_export.doctor.finding import Finding, by_severity
 
 

@@ -21,6 +21,7 @@ from model_export.recordings.dataset import (
     require_trainable,
     split,
 )
+from model_export.recordings.recording import Recording
 from model_export.recordings.tables import Layout, parse_columns
 
 MANIFESTS = ("manifest.csv", "manifest.toml")
@@ -136,6 +137,11 @@ def identity(path: Path) -> tuple[str, str]:
     """
     place, stem = Place.parse(path.name), _stem(path.name)
     return (place.sensor, place.dataset) if place else (stem, stem)
+
+
+def dataset_of(recording: Recording) -> str:
+    """The dataset in the name of a recording's first file."""
+    return identity(Path(recording.name.partition(" and ")[0]))[1]
 
 
 def files_of_other_sensors(paths: Iterable[Path], sensor: str, because: str) -> tuple[str, ...]:

@@ -179,7 +179,7 @@ def test_on_a_terminal_words_come_first(inside: Path) -> None:
 
 
 def grave(path: Path) -> set[str]:
-    return {one.code for one in examined(read([path], "X"), path, Source()) if one.severity == "error"}
+    return {one.code for one in examined(read([path], "X"), Source()) if one.severity == "error"}
 
 
 def test_simulated_recordings_have_nothing_grave(tmp_path: Path) -> None:

@@ -1,0 +1,315 @@
+"""model-export as a library, which the commands call. Imports everything but the commands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from edge_agent.core import bundle as bundles
+from edge_agent.core.errors import BadRecording
+from edge_agent.core.messages import TIMESTAMP
+from edge_agent.core.model import Model
+from edge_agent.core.windows import WINDOW_MS
+from model_export.archive.estimates import estimate
+from model_export.archive.windows import windows_of
+from model_export.calibration import export
+from model_export.calibration import transfer as transfers
+from model_export.calibration.adapt import Adapting
+from model_export.calibration.adapt import adapt as adapted
+from model_export.calibration.fit import FitResult, Progress, Recipe, Source, fit_recording, summary
+from model_export.calibration.fit import evaluate as scored
+from model_export.doctor import agreement, words
+from model_export.doctor.diagnose import findings_of
+from model_export.doctor.examination import examined, examined_alone
+from model_export.doctor.finding import Finding
+from model_export.doctor.prepare import case_of
+from model_export.doctor.units import remarks, remarks_beside
+from model_export.files import write_atomically
+from model_export.recordings.catalogue import dataset_of, identity
+from model_export.recordings.dataset import Dataset, Stamp, parse_window, require_windows, split, windows
+from model_export.recordings.mending import Mending
+from model_export.recordings.recording import TEMPERATURE, Recording, Series
+from model_export.recordings.stamps import UNREADABLE, Dates, parse_stamps
+from model_export.recordings.table_files import Shape
+from model_export.recordings.tables import Layout, cadence_minutes, read
+from model_export.regression.metrics import Score
+
+Paths = str | PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A sensor's calibration, with the numbers of the agent."""
+
+    model: Model
+
+    def predict(self, data: "pd.DataFrame | Recording") -> pd.DataFrame:
+        """One row for each window: value, low, high, quality, reasons, and the weights behind the value.
+
+        `data` has the channels of the model, the temperature, and a column `timestamp` or an index of times;
+        times without a zone are UTC. Rows shorter than a window are averaged; the cadence of the rows decides
+        how many of them a window needs. Warming is derived from the temperatures.
+        """
+        recording = data if isinstance(data, Recording) else _recording(data, self.model)
+        at_ms = np.unique(np.concatenate([series.at_ms for series in recording.series.values()]))
+        names = (*self.model.measured, self.model.auxiliary)
+        columns = {name: _on(at_ms, recording.series[name]) for name in names}
+        cadence = {name: cadence_minutes(recording.series[name].at_ms) for name in names}
+        found = estimate(
+            windows_of(at_ms, columns, self.model.window_ms), replace(self.model, cadence_minutes=cadence)
+        )
+        reasons = [
+            [name for name, there in found.reasons.items() if there[place]] for place in range(len(found))
+        ]
+        weights = self.model.weights(found.inputs[self.model.auxiliary])
+        weights[~np.isfinite(found.value)] = np.nan
+        return pd.DataFrame(
+            {
+                "value": found.value,
+                "low": found.low,
+                "high": found.high,
+                "quality": found.quality,
+                "reasons": reasons,
+                **{f"w_{name}": each for name, each in zip(self.model.channels, weights.T, strict=False)},
+                "bias": weights[:, -1],
+            },
+            index=pd.to_datetime(found.start_ms, unit="ms", utc=True).rename("start"),
+        )
+
+    def save(self, path: Paths) -> Path:
+        """Write the bundle for an agent."""
+        write_atomically(Path(path), bundles.encode(self.model))
+        return Path(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A new calibration, how good it is on the last windows, and what the doctor says about the recording."""
+
+    bundle: Bundle
+    figures: Mapping[str, Any]
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    result: FitResult
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: whether to use it."""
+        return words.verdict(self.findings)
+
+    def report(self, path: Paths) -> Path:
+        """Write a page with plots, and the plots and their numbers beside it."""
+        from model_export.calibration.report import write  # noqa: PLC0415 - matplotlib takes a second
+
+        judged = {"verdict": self.verdict, "findings": [asdict(finding) for finding in self.findings]}
+        write(self.result, {**self.figures, **judged}, Path(path))
+        return Path(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The agreement of a bundle with a reference, and every window behind it."""
+
+    score: Score
+    windows: pd.DataFrame  # start, reference, value, low, high
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Adapted:
+    """A bundle for another place, and its agreement with the reference there before and after."""
+
+    bundle: Bundle
+    before: Score
+    after: Score
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    n_train: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transferred:
+    """A bundle for another sensor, and how well the channels map."""
+
+    bundle: Bundle
+    map: transfers.Transfer
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+
+
+def load_recording(
+    *paths: Paths,
+    sensor: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    timezone: str | None = None,
+    dates: Dates = "auto",
+    shape: Shape | None = None,
+    mending: Mending | None = None,
+    channels: Sequence[str] | None = None,
+    with_reference: bool | None = None,
+) -> Recording:
+    """A sensor's recording from one or several files (docs/recordings.md).
+
+    If no sensor is given, it is the one in a name such as 5A2D_T-W.csv. A reference is read if there is one.
+    """
+    files = [Path(path) for path in paths]
+    if not files:
+        raise BadRecording("load_recording: expected at least one file, got none")
+    layout = Layout(columns or {}, timezone, mending, dates, shape or Shape())
+    return read(files, sensor or identity(files[0])[0], layout, channels, with_reference)
+
+
+def load_bundle(path: Paths) -> Bundle:
+    """The calibration in a file that `fit` or the agent has."""
+    return Bundle(export.read(Path(path)))
+
+
+def fit(
+    recording: Recording,
+    *,
+    unit: str = "ppm",
+    window: str | int = WINDOW_MS,
+    reference: Stamp = "auto",
+    test_share: float = 0.2,
+    recipe: Recipe | None = None,
+    strict: bool = False,
+    out: Paths | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Calibrate a sensor on the first windows of its recording, and test it on the last.
+
+    `window` is a length such as "1h", or milliseconds. `strict` refuses a recording with a grave fault. With
+    `out` the bundle is also written to a file.
+    """
+    recipe, source = recipe or Recipe(), Source(Layout(), reference, test_share, _window_ms(window))
+    found = examined(recording, source, strict=strict)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "new.bundle" if out is None else Path(out)
+        result = fit_recording(recording, unit, path, source=source, recipe=recipe, progress=progress)
+    model = result.exported.model
+    found += agreement.check(model.sensor, dataset_of(recording), scored(model, result.test), recipe.level)
+    notes = (*result.dataset.notes, *remarks(result.dataset, recipe.gas))
+    result = replace(result, dataset=replace(result.dataset, notes=notes))
+    figures = summary(result)
+    if recipe.tuning == "folds":
+        figures["trials"] = recipe.trials
+    return Fit(Bundle(model), figures, tuple(found), notes, result)
+
+
+def evaluate(bundle: Bundle, recording: Recording, *, reference: Stamp = "auto") -> Evaluation:
+    """The agreement of a bundle with the reference in a recording."""
+    model = bundle.model
+    dataset = _beside(model, recording, reference)
+    require_windows(dataset, 2)
+    value = model.predict(dataset.inputs, dataset.auxiliary)
+    half = model.interval.half_widths(value) if model.interval else np.nan
+    table = pd.DataFrame(
+        {
+            "start": pd.to_datetime(dataset.start_ms, unit="ms", utc=True),
+            "reference": dataset.target,
+            "value": value,
+            "low": value - half,
+            "high": value + half,
+        }
+    )
+    notes = (*dataset.notes, *remarks_beside(model, dataset))
+    return Evaluation(scored(model, dataset), table, notes)
+
+
+def adapt(
+    bundle: Bundle,
+    recording: Recording,
+    *,
+    reference: Stamp = "auto",
+    test_share: float = 0.2,
+    how: Adapting | None = None,
+    strict: bool = False,
+) -> Adapted:
+    """The bundle with a gain and an offset fitted to the first windows of a recording elsewhere."""
+    model = bundle.model
+    source = Source(Layout(), reference, test_share, model.window_ms)
+    found = examined(recording, source, strict=strict)
+    dataset = _beside(model, recording, reference)
+    part, test = split(dataset, test_share)
+    moved = _sealed(_noted(adapted(model, part, how), adapted_on=dataset.name))
+    before, after = scored(model, test), scored(moved, test)
+    level = moved.interval.level if moved.interval else None
+    found += agreement.check(model.sensor, dataset_of(recording), after, level)
+    notes = (*dataset.notes, *remarks_beside(model, dataset))
+    return Adapted(Bundle(moved), before, after, tuple(found), notes, len(part))
+
+
+def transfer(bundle: Bundle, source: Recording, target: Recording, *, strict: bool = False) -> Transferred:
+    """The bundle for another sensor, from recordings of both at the same time; no reference is read."""
+    model = bundle.model
+    how = Source(window_ms=model.window_ms)
+    found = [finding for one in (source, target) for finding in examined_alone(one, how, strict=strict)]
+    there, here = (_beside(model, one, None) for one in (source, target))
+    moved, fitted = transfers.transfer(model, there, here)
+    made = _sealed(_noted(moved, transferred_from=model.sensor))
+    return Transferred(Bundle(made), fitted, tuple(found), (*there.notes, *here.notes))
+
+
+def diagnose(
+    *recordings: Recording, window: str | int = WINDOW_MS, reference: Stamp = "auto"
+) -> list[Finding]:
+    """The faults of recordings, the gravest first (docs/doctor.md)."""
+    window_ms = _window_ms(window)
+    return findings_of([case_of(one, dataset_of(one), reference, window_ms) for one in recordings])
+
+
+def _window_ms(window: str | int) -> int:
+    if isinstance(window, int):
+        return window
+    try:
+        return parse_window(window)
+    except ValueError as error:
+        raise BadRecording(f"window: {error}") from error
+
+
+def _beside(model: Model, recording: Recording, reference: Stamp | None) -> Dataset:
+    """Windows with all channels of the model, measured or not."""
+    if missing := [name for name in (*model.measured, TEMPERATURE) if name not in recording.series]:
+        raise BadRecording(f"{recording.name}: expected {missing[0]}, got {', '.join(recording.series)}")
+    chosen = replace(recording, channels=model.measured)
+    return windows(chosen, model.unit, reference, model.window_ms).warmed(model.warming)
+
+
+def _noted(model: Model, **facts: str) -> Model:
+    return replace(model, provenance={**model.provenance, **facts})
+
+
+def _sealed(model: Model) -> Model:
+    """The model as an agent reads it, with its id."""
+    return bundles.decode(bundles.encode(model))
+
+
+def _recording(frame: pd.DataFrame, model: Model) -> Recording:
+    names = (*model.measured, model.auxiliary)
+    stamps = frame[TIMESTAMP] if TIMESTAMP in frame else pd.Series(frame.index, index=frame.index)
+    if missing := [name for name in names if name not in frame]:
+        raise BadRecording(
+            f"predict: expected columns {', '.join(names)}, got no {', '.join(missing)}; "
+            f"the columns are {', '.join(map(str, frame.columns))}"
+        )
+    if TIMESTAMP not in frame and not isinstance(frame.index, pd.DatetimeIndex):
+        raise BadRecording(f"predict: expected a column {TIMESTAMP} or an index of times, got neither")
+    at_ms = parse_stamps(stamps).at_ms
+    series = {}
+    for name in names:
+        values = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        times, first = np.unique(at_ms, return_index=True)
+        kept = np.isfinite(values[first]) & (times != UNREADABLE)
+        series[name] = Series(times[kept], values[first][kept])
+    return Recording("data", model.sensor, model.measured, series, {}, ())
+
+
+def _on(at_ms: Any, series: Series) -> Any:
+    values = np.full(len(at_ms), np.nan)
+    values[np.searchsorted(at_ms, series.at_ms)] = series.values
+    return values
