@@ -14,6 +14,7 @@ from edge_agent.core import bundle as bundles
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import TIMESTAMP
 from edge_agent.core.model import Model
+from edge_agent.core.units import PublishUnit
 from edge_agent.core.windows import WINDOW_MS
 from model_export.archive.estimates import estimate
 from model_export.archive.windows import windows_of
@@ -33,7 +34,7 @@ from model_export.files import write_atomically
 from model_export.recordings.catalogue import dataset_of, identity
 from model_export.recordings.dataset import Dataset, Stamp, parse_window, require_windows, split, windows
 from model_export.recordings.mending import Mending
-from model_export.recordings.recording import TEMPERATURE, Recording, Series
+from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.stamps import UNREADABLE, Dates, parse_stamps
 from model_export.recordings.table_files import Shape
 from model_export.recordings.tables import Layout, cadence_minutes, read
@@ -116,8 +117,19 @@ class Evaluation:
     """The agreement of a bundle with a reference, and every window behind it."""
 
     score: Score
-    windows: pd.DataFrame  # start, reference, value, low, high
+    windows: pd.DataFrame  # start, reference, value, low, high, inputs
     notes: tuple[str, ...]
+    bundle: Bundle
+    dataset: Dataset
+
+    def report(self, path: Paths) -> Path:
+        """Write a page with plots, and the plots and their numbers beside it."""
+        from model_export.calibration.report import write_evaluation  # noqa: PLC0415 - as above
+
+        model = self.bundle.model
+        figures = {"sensor": model.sensor, "unit": model.unit, "id": model.id, **asdict(self.score)}
+        write_evaluation(model, self.dataset, figures, Path(path))
+        return Path(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,24 +213,22 @@ def fit(
     return Fit(Bundle(model), figures, tuple(found), notes, result)
 
 
-def evaluate(bundle: Bundle, recording: Recording, *, reference: Stamp = "auto") -> Evaluation:
-    """The agreement of a bundle with the reference in a recording."""
+def evaluate(
+    bundle: Bundle, recording: Recording, *, reference: Stamp = "auto", unit: str | None = None
+) -> Evaluation:
+    """The agreement of a bundle with the reference in a recording.
+
+    A reference in another `unit` is converted to the bundle's, at 20 °C and 1013.25 hPa; a unit that is not
+    known is refused.
+    """
     model = bundle.model
-    dataset = _beside(model, recording, reference)
+    dataset = _beside(model, _converted(recording, model, unit), reference)
     require_windows(dataset, 2)
-    value = model.predict(dataset.inputs, dataset.auxiliary)
-    half = model.interval.half_widths(value) if model.interval else np.nan
-    table = pd.DataFrame(
-        {
-            "start": pd.to_datetime(dataset.start_ms, unit="ms", utc=True),
-            "reference": dataset.target,
-            "value": value,
-            "low": value - half,
-            "high": value + half,
-        }
-    )
     notes = (*dataset.notes, *remarks_beside(model, dataset))
-    return Evaluation(scored(model, dataset), table, notes)
+    dataset = replace(dataset, notes=notes)
+    from model_export.calibration.report import per_window  # noqa: PLC0415 - as above
+
+    return Evaluation(scored(model, dataset), per_window(model, dataset), notes, bundle, dataset)
 
 
 def adapt(
@@ -278,6 +288,19 @@ def _beside(model: Model, recording: Recording, reference: Stamp | None) -> Data
         raise BadRecording(f"{recording.name}: expected {missing[0]}, got {', '.join(recording.series)}")
     chosen = replace(recording, channels=model.measured)
     return windows(chosen, model.unit, reference, model.window_ms).warmed(model.warming)
+
+
+def _converted(recording: Recording, model: Model, unit: str | None) -> Recording:
+    """The recording with its reference in the model's unit."""
+    if unit in (None, model.unit):
+        return recording
+    factor = PublishUnit(model.unit).factor(model.gas, unit or "")
+    if factor is None:
+        raise BadRecording(f"unit: expected {model.unit} as in the bundle, got {unit}; convert the reference")
+    series = recording.series[REFERENCE]
+    moved = {**recording.series, REFERENCE: Series(series.at_ms, series.values * factor)}
+    note = f"{recording.name}: the reference was converted from {unit} to {model.unit} (times {factor:.6g})"
+    return replace(recording, series=moved, notes=(*recording.notes, note))
 
 
 def _noted(model: Model, **facts: str) -> Model:

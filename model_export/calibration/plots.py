@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
@@ -47,7 +48,8 @@ def timeline(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure
     if first < n_train:
         _shade_test(detail, dataset, n_train)
     span = f"the last {DETAIL_DAYS} days" if first else "the whole recording"
-    detail.set_title(span if first < n_train else f"{span}, part of the test", fontsize=8.5, loc="left")
+    span += ", part of the test" if 0 < n_train <= first else ""
+    detail.set_title(span, fontsize=8.5, loc="left")
     whole.set_title(
         "error of each day: median, and 80% of it; dashed: the interval", fontsize=8.5, loc="left"
     )
@@ -64,8 +66,7 @@ def scatter(model: Model, dataset: Dataset, n_train: int, outliers: NDArray[np.b
     """Estimate against reference, with the line where both agree."""
     figure, axes = single(4.7, title)
     estimate, reference = model.predict(dataset.inputs, dataset.auxiliary), dataset.target
-    axes.scatter(reference[:n_train], estimate[:n_train], s=7, color=GREY, alpha=0.5, lw=0, label="train")
-    axes.scatter(reference[n_train:], estimate[n_train:], s=9, color=BLUE, alpha=0.7, lw=0, label="test")
+    _dots(axes, reference, estimate, n_train)
     _mark_outliers(axes, reference[:n_train], estimate[:n_train], outliers)
     low, high = min(reference.min(), estimate.min()), max(reference.max(), estimate.max())
     margin = 0.03 * (high - low)
@@ -84,9 +85,7 @@ def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figur
     estimate = model.predict(dataset.inputs, dataset.auxiliary)
     error = estimate - dataset.target
     axes.axhline(0.0, color=INK, lw=0.8)
-    train, test = slice(n_train), slice(n_train, None)
-    axes.scatter(dataset.auxiliary[train], error[train], s=7, color=GREY, alpha=0.5, lw=0, label="train")
-    axes.scatter(dataset.auxiliary[test], error[test], s=9, color=BLUE, alpha=0.7, lw=0, label="test")
+    _dots(axes, dataset.auxiliary, error, n_train)
     centres, medians = _running_median(dataset.auxiliary, error)
     axes.plot(centres, medians, color=VERMILLION, lw=1.8, label="median")
     half_width = _usual_half_width(model, estimate)
@@ -103,8 +102,11 @@ def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figur
 
 @rc_context(STYLE)
 def weights(model: Model, title: str) -> Figure:
-    """w1, …, wd and b over temperature, and the training density; grey where there was no training."""
-    names = [*model.channels, "bias"]
+    """w1, …, wd and b over temperature, and the training density; grey where there was no training.
+
+    The constant weights of warming are words, not panels.
+    """
+    names = [*model.measured, "bias"]
     found = density(model)
     rows = len(names) + (found is not None)
     heights = [2.0] * len(names) + [1.0] * (found is not None)
@@ -114,17 +116,20 @@ def weights(model: Model, title: str) -> Figure:
     grid = np.linspace(low - 0.08 * (high - low), high + 0.08 * (high - low), 400)
     curves, colours = model.weights(grid), [BLUE, ORANGE, GREEN, VERMILLION]
     for row, (axes, name) in enumerate(zip(panels, names, strict=False)):
-        axes.plot(grid, curves[:, row], color=INK if name == "bias" else colours[row % 4], lw=1.6)
-        per = "" if name == "bias" else " per °C" if name in model.warming else _per_unit(model)
+        column = -1 if name == "bias" else row
+        axes.plot(grid, curves[:, column], color=INK if name == "bias" else colours[row % 4], lw=1.6)
+        per = "" if name == "bias" else _per_unit(model)
         axes.set_ylabel(f"{name}\n({model.unit}{per})")
     if found is not None:
         edges, counts = found
         panels[-1].stairs(counts, edges, fill=True, color=GREY)
         panels[-1].set_ylabel("train\nwindows")
+        panels[-1].yaxis.set_major_locator(MaxNLocator(2, integer=True))
     for axes in panels:
         axes.axvspan(grid[0], low, color=PALE, lw=0)
         axes.axvspan(high, grid[-1], color=PALE, lw=0)
     panels[0].set(xlim=(grid[0], grid[-1]))
+    panels[0].set_title(_constants(model), fontsize=8, loc="left", color=GREY)
     panels[-1].set_xlabel("temperature (°C); shaded: outside the training data")
     figure.align_ylabels()
     return figure
@@ -149,6 +154,21 @@ def compression(curves: Curves, full: float, chosen: int, title: str) -> Figure:
     axes.set(xlabel="support vectors (above), kB of bundle (below)", ylabel="R² on the train part")
     legend_below(figure, axes)
     return figure
+
+
+def _constants(model: Model) -> str:
+    """The weights of warming, which are the same at all temperatures."""
+    constant = dict(zip(model.channels, model.weights([model.auxiliary_scale.centre])[0], strict=False))
+    found = [f"{name} {constant[name]:+.2g}" for name in model.warming]
+    return f"at all temperatures: {', '.join(found)} {model.unit} per °C" if found else ""
+
+
+def _dots(axes: Axes, x: Array, y: Array, n_train: int) -> None:
+    """Train windows in grey, those that were not fitted in blue."""
+    if n_train:
+        axes.scatter(x[:n_train], y[:n_train], s=7, color=GREY, alpha=0.5, lw=0, label="train")
+    label = "test" if n_train else "windows"
+    axes.scatter(x[n_train:], y[n_train:], s=9, color=BLUE, alpha=0.7, lw=0, label=label)
 
 
 def _follow(axes: Axes, model: Model, dataset: Dataset) -> None:
@@ -178,7 +198,7 @@ def _errors_by_day(axes: Axes, model: Model, dataset: Dataset) -> None:
 
 
 def _shade_test(axes: Axes, dataset: Dataset, first: int) -> None:
-    if first < len(dataset):
+    if 0 < first < len(dataset):
         start, end = times_of(dataset.start_ms[[first, -1]] + np.array([0, dataset.window_ms]))
         axes.axvspan(start, end, color=SAND, lw=0, zorder=0, label="test")
 

@@ -78,12 +78,25 @@ def fit(
     return CommandResult({**done.figures, **judged(done.findings)}, messages, sentence)
 
 
-def evaluate(bundle: Path, data: Sequence[Path], *, source: Source) -> CommandResult:
+def evaluate(
+    bundle: Path,
+    data: Sequence[Path],
+    *,
+    source: Source,
+    unit: str | None = None,
+    report: Path | None = None,
+    table: Path | None = None,
+) -> CommandResult:
     """The agreement of a bundle with a reference."""
+    require_places(page=report, table=table, inputs=data)
     known = library.load_bundle(bundle)
     model = known.model
     recording = read_files(data, model.sensor, source.layout, model.measured)
-    done = library.evaluate(known, recording, reference=source.reference)
+    done = library.evaluate(known, recording, reference=source.reference, unit=unit)
+    if report:
+        done.report(report)
+    if table:
+        write_atomically(table, done.windows.to_csv(index=False, float_format="%.6g").encode())
     level = None if model.interval is None else model.interval.level
     about = {"sensor": model.sensor, "unit": model.unit, "id": model.id}
     figures = {**about, **asdict(done.score), "level": level}

@@ -23,6 +23,7 @@ from model_export.cli.options import (
     Kernel,
     Out,
     Plot,
+    Report,
     Sensor,
     SensorType,
     Size,
@@ -112,7 +113,7 @@ def fit(
             help="Add two inputs: the change of temperature over 1 and 4 hours. [default: electrochemical]"
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a report with plots (HTML).")] = None,
+    report: Report = None,
     trials: Annotated[int, typer.Option(min=1, help="Number of trials in tuning with --paper.")] = 60,
     seed: Annotated[int, typer.Option(min=0, help="Of --paper; the same gives the same bundle.")] = 0,
     level: Annotated[float, typer.Option(min=0.5, max=0.99, help="Coverage of the interval.")] = 0.9,
@@ -157,16 +158,22 @@ def evaluate(
     bundle: Bundle,
     data: Data,
     *,
+    unit: Annotated[
+        str | None, typer.Option(help="Unit of the reference, if it is not the bundle's; it is converted.")
+    ] = None,
+    report: Report = None,
+    table: Annotated[Path | None, typer.Option("--windows", help="Write every window (CSV).")] = None,
     source: "Source",
 ) -> None:
     """Compare a bundle with a reference.
 
     \b
     model-export evaluate 5A2D.bundle march.csv
+    model-export evaluate 5A2D.bundle march.csv --report march.html --windows march-windows.csv
     """
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    print_result(commands.evaluate(bundle, data, source=source))
+    print_result(commands.evaluate(bundle, data, source=source, unit=unit, report=report, table=table))
 
 
 @app.command(cls=Plain)

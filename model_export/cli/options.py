@@ -134,6 +134,9 @@ Above = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Write nothing and exit 1 if the recording has a grave fault.")
 ]
+Report = Annotated[
+    Path | None, typer.Option(help="Write a report with plots (HTML), and its figures as SVG and CSV beside.")
+]
 Plot = Annotated[Path | None, typer.Option(help="Write a PNG.")]
 
 

@@ -1,5 +1,6 @@
 """A whole run of the evaluation: read the data, fit, write the report, sum up."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -57,8 +58,10 @@ def run(request: Request, say: Say, progress: Progress | None = None) -> dict[st
     collection = _collected(request, request.source)
     mended, unusable = _collect_corrected(request)
     if request.quick:
-        sensors = collection.busiest(QUICK_SENSORS)
-        collection, mended = collection.of(sensors), mended and mended.of(sensors)
+        chosen_gas, sensors, left = _few(collection)
+        say(f"--quick: {', '.join(sensors)} ({chosen_gas}){left}")
+        collection = collection.of_gas(chosen_gas).of(sensors)
+        mended = mended and mended.of_gas(chosen_gas).of(sensors)
 
     def evaluated(data: Collection, out: Path) -> Experiment:
         return evaluate(
@@ -76,6 +79,18 @@ def run(request: Request, say: Say, progress: Progress | None = None) -> dict[st
 
 def _collected(request: Request, source: Path) -> Collection:
     return collect(source, request.settings.test_share, request.window_ms, request.sensor_type)
+
+
+def _few(collection: Collection) -> tuple[str, tuple[str, ...], str]:
+    """The gas with the most recordings, its busiest sensors, and what is left out, in words."""
+    gases = Counter(member.gas for member in collection.members)
+    gas = min(gases, key=lambda name: (-gases[name], name))
+    same = collection.of_gas(gas)
+    sensors = same.busiest(QUICK_SENSORS)
+    others = [f"{count} recordings of {name}" for name, count in sorted(gases.items()) if name != gas]
+    if rest := len(same.sensors) - len(sensors):
+        others.append(f"{rest} more sensors of {gas}")
+    return gas, sensors, f"; left out: {', '.join(others)}" if others else ""
 
 
 def _collect_corrected(request: Request) -> tuple[Collection | None, tuple[Skipped, ...]]:

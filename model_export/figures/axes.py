@@ -4,6 +4,7 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
@@ -38,6 +39,14 @@ def png(figure: Figure, dpi: int = 200) -> bytes:
     """The figure as a PNG file."""
     file = BytesIO()
     figure.savefig(file, format="png", dpi=dpi)
+    return file.getvalue()
+
+
+def svg(figure: Figure) -> bytes:
+    """The figure as an SVG file, the same bytes for the same figure; text stays text."""
+    file = BytesIO()
+    with rc_context({"svg.hashsalt": "respire-edge", "svg.fonttype": "none"}):
+        figure.savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()
 
 

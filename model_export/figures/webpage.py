@@ -26,6 +26,13 @@ class Picture:
 
         return png(self.figure)
 
+    @property
+    def svg(self) -> bytes:
+        """The figure as an SVG file."""
+        from model_export.figures.axes import svg  # noqa: PLC0415 - as above
+
+        return svg(self.figure)
+
 
 @dataclass(frozen=True, slots=True)
 class Section:

@@ -121,6 +121,10 @@ class Collection:
         names = set(sensors)
         return replace(self, members=tuple(one for one in self.members if one.place.sensor in names))
 
+    def of_gas(self, gas: str) -> "Collection":
+        """The recordings of one gas: figures of several gases cannot be compared."""
+        return replace(self, members=tuple(one for one in self.members if one.gas == gas))
+
     def busiest(self, count: int) -> tuple[str, ...]:
         """The sensors with the most windows."""
         windows = Counter[str]()

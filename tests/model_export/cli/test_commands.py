@@ -191,8 +191,8 @@ def test_the_report_stands_alone(inside: Path, capsys: pytest.CaptureFixture[str
     """Five pictures inside the page, nothing fetched from elsewhere."""
     run("fit january.csv --sensor 5A2D --out new.bundle --trials 2 --report page.html", capsys)
     page = Path("page.html").read_text()
-    assert page.count('src="data:image/png;base64,') == 5
-    assert page.count("alt=") == 5
+    assert page.count('src="data:image/png;base64,') == 6
+    assert page.count("alt=") == 6
     assert not re.search(r"(?:src|href)=\"(?!data:)", page)
     assert 'name="viewport"' in page
     assert "prefers-color-scheme: dark" in page
