@@ -126,7 +126,8 @@ def fit(
     model-export fit january.csv february.csv --sensor 5A2D --unit ppm --out 5A2D.bundle
     model-export fit van.parquet --sensor 5A2D --columns op1=co_we,op2=co_ae --timezone Asia/Kolkata \\
         --out 5A2D.bundle --report 5A2D.html
-    model-export fit january.csv --sensor 5A2D --sensor-type metal-oxide --window 1h --out 5A2D.bundle
+    model-export fit january.csv february.csv --sensor 5A2D --sensor-type metal-oxide --window 1h \\
+        --out 5A2D.bundle
     """
     started = perf_counter()
     from model_export.calibration.fit import WARMING, Recipe, for_sensor  # noqa: PLC0415 - --help need not wait
