@@ -161,10 +161,10 @@ def page(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]
 
 
 def test_the_dashboard_shows_the_running_demo(page: Page, tmp_path: Path) -> None:
-    """Four sound sensors, two poor models; README's picture is one of these (DASHBOARD_PICTURE=FILE)."""
+    """Four sound sensors and two swapped ones; README's picture is one of these (DASHBOARD_PICTURE=FILE)."""
     page.wait_for_text("2 of 6 sensors are uncertain.", "h1", 30)
     page.wait_for_text("The model is poor", '[data-sensor="5092"]')
-    page.wait_for_text("The model is poor", '[data-sensor="D3EB"]')
+    page.wait_for_text("times as wide as those of the other sensors", '[data-sensor="D3EB"]')
     for sensor in SOUND:
         page.wait_for_text("Data OK", f'[data-sensor="{sensor}"] .state', 30)
     for sensor in SENSORS:

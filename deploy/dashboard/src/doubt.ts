@@ -8,6 +8,8 @@ import { listed, plural, significant } from "./words";
 const POOR_R2 = 0.5;
 /** Sensors disagree when their intervals do not overlap in this many windows in a row. */
 const APART_WINDOWS = 4;
+/** An interval this many times as wide as the usual one of the van's other sensors says little. */
+const WIDE_BESIDE = 4;
 const MOST_NAMES = 3;
 /** A value that failed its checks says nothing about other sensors. */
 const FAILED = 4;
@@ -42,15 +44,25 @@ function median(values: number[]): number {
   return values.sort((a, b) => a - b)[values.length >> 1]!;
 }
 
-/** For each sensor that disagrees with most others of its van: that it does, and with which. */
+/** For each sensor that stands apart from the others of its van: that it disagrees with most, or knows much less. */
 export function disagreements(fleet: Fleet): Map<Sensor, string> {
   const found = new Map<Sensor, string>();
   for (const group of groups(fleet))
     for (const sensor of group) {
       const others = group.filter((other) => other !== sensor && apart(sensor, other));
       if (2 * others.length > group.length - 1) found.set(sensor, `Disagrees with ${namesOf(others)} for the last hour or longer`);
+      else if (wideBeside(group, sensor)) found.set(sensor, `The interval is more than ${WIDE_BESIDE} times as wide as those of the other sensors`);
     }
   return found;
+}
+
+function wideBeside(group: Sensor[], sensor: Sensor): boolean {
+  const others = group.filter((other) => other !== sensor).map(widthOf);
+  return others.length > 1 && widthOf(sensor) > WIDE_BESIDE * median(others);
+}
+
+function widthOf({ newest }: Sensor): number {
+  return newest!.high! - newest!.low!;
 }
 
 /** Sensors of one van that measure the same gas in the same unit at the same time. */

@@ -66,6 +66,15 @@ test("a sensor with a poor model is uncertain, however sound its readings", () =
   });
 });
 
+test("of three sensors the one with a much wider interval is uncertain", () => {
+  const narrow = ["A", "B"].map((sensor) => window(0, { sensor }));
+  const troubles = (half: number) => verdict(fleetOf(...narrow, window(0, { sensor: "C", low: 0.8 - half, high: 0.8 + half })), endOf(0)).troubles;
+  expect(troubles(0.39)).toEqual([]);
+  expect(troubles(0.41)).toMatchObject([
+    { who: "C", level: "look", text: "The interval is more than 4 times as wide as those of the other sensors" },
+  ]);
+});
+
 test("an interval wider than the value is uncertain", () => {
   const { troubles } = verdict(fleetOf(window(0, { value: 0.5, low: -0.4, high: 1.4 })), endOf(0));
   expect(troubles[0]!.text).toBe("The interval is wide: ± 0.90 ppm, more than the usual value");
