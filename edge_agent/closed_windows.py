@@ -1,6 +1,6 @@
 """Closed windows in the journal: their newest revision, where their readings are, and what came late."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -125,6 +125,11 @@ class ClosedWindows:
         query = """SELECT sensor, start_ms, revision, closed_ms FROM closed
             WHERE revision > 0 AND instr(sensor, '/') = 0"""
         return iter(self._db.execute(query).fetchall())
+
+    def ahead(self, closed_until: Mapping[str, int]) -> set[tuple[str, int]]:
+        """Closed windows beyond the first that is open: they come from implausible timestamps."""
+        query = "SELECT sensor, start_ms FROM closed WHERE sensor = ? AND start_ms >= ?"
+        return {row for each in closed_until.items() for row in self._db.execute(query, each)}
 
     def forget(self, revised_after_ms: int) -> None:
         """Delete windows that are not revised any more."""

@@ -147,11 +147,12 @@ class Journal:
     def rebuild(self) -> Iterator[tuple[list[Reading], list[Trace]]]:
         """The batches from which open windows are rebuilt, in the order they were accepted."""
         closed = self.closed_until()
+        ahead = self.closed_windows.ahead(closed)
         batches = f"SELECT id, readings, {sound('batch')} FROM batch WHERE id >= {REBUILD_FROM}"  # noqa: S608
         with trouble(self.path):
             for id_, blob, is_sound in self._db.execute(batches):
                 readings, traces = self._unpack(blob, is_sound, f"batch {id_}")
-                self._note(id_, readings, closed)
+                self._note(id_, readings, closed, ahead)
                 yield readings, traces
 
     def held(self, boot: str) -> tuple[list[Reading], list[Trace], int]:
@@ -321,6 +322,8 @@ class Journal:
             db.execute("DELETE FROM fix WHERE arrived_ms < ?", (keep_after_ms,))
             db.execute("DELETE FROM late WHERE arrived_ms < ? AND waiting = 0", (keep_after_ms,))
             self.closed_windows.forget(revised_after_ms)
+        # A late reading may still wait, but without the row of its window the readings in time are unknown.
+        self.revise_from_ms = max(self.revise_from_ms, revised_after_ms)
 
     def shrink(self, max_bytes: int, revised_after_ms: int = 1 << 62) -> int:
         """Delete until the size fits; returns how many queued estimates were dropped.
@@ -374,11 +377,17 @@ class Journal:
             sensors[name] = closed_ms, seq
         return sensors, outgoing
 
-    def _note(self, batch: int, readings: Iterable[Reading], closed: Mapping[str, int] | None = None) -> None:
+    def _note(
+        self,
+        batch: int,
+        readings: Iterable[Reading],
+        closed: Mapping[str, int] | None = None,
+        ahead: Container[Window] = (),
+    ) -> None:
         """Windows with readings in this batch are open; numbers grow, so the oldest batch comes first."""
         for sensor, _, at_ms, _ in readings:
             start_ms = at_ms - at_ms % self._window_ms
-            if not closed or start_ms >= closed.get(sensor, 0):
+            if not closed or (start_ms >= closed.get(sensor, 0) and (sensor, start_ms) not in ahead):
                 self._open.setdefault((sensor, start_ms), batch)
 
     def _delete_oldest(self, table: str, condition: str) -> int:

@@ -106,6 +106,8 @@ class Revising:
         self, sensor: str, start_ms: int, known: ClosedWindow | None, late: list[Reading]
     ) -> Window | None:
         """A window from all its readings; None if some are lost, or if it is final by now."""
+        if not late or start_ms < self._journal.revise_from_ms:
+            return None
         in_time = self._closed.in_time(sensor, known) if known else []
         if in_time is None or (known and (known.final or known.payload is None)):
             return None

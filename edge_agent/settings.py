@@ -29,7 +29,7 @@ from edge_agent.settings_files import Merged
 
 DEFAULT_FILE = Path("/etc/edge-agent/edge-agent.toml")
 
-Positive = Annotated[float, Field(gt=0)]
+Positive = Annotated[float, Field(gt=0, le=1e6)]
 Count = Annotated[int, Field(gt=0)]
 
 

@@ -62,6 +62,7 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
             "[[alerts]]\nname = 'a'\nabove = 1.0\nbelow = 0.5\n" * 2,
             "alerts: expected a different name for each alert",
         ),
+        ("[journal]\nkeep_days = inf", "journal.keep_days: expected less than or equal to 1000000, got inf"),
         (
             "[broker]\nport = 'x'",
             "broker.port: expected a valid integer, unable to parse string as an integer, got 'x'",

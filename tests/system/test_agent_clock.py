@@ -482,3 +482,27 @@ def test_a_full_disk_does_not_end_the_agent_when_it_is_time_to_forget(
     driven.turn(2)
     assert driven.history() == [2]
     driven.stop()
+
+
+def test_a_late_reading_that_waited_for_days_does_not_replace_its_window(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """The van stands for five days before the revision is due: by then the window's own readings are gone."""
+    first = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van)
+    for number in range(17):
+        if number != 3:
+            minute(first, number)
+    assert [each.minutes["op1"] for each in first.estimates(1)] == [14]
+    late = json.dumps({"value": 500.0, "at": START_MS + 3 * MINUTE_MS})
+    van.publish("sensors/5A2D/op1", late, qos=1).wait_for_publish(10)
+    first.turn(2)
+    first.stop()
+    with closing(sqlite3.connect(first.state / "journal.db")) as db:
+        assert db.execute("SELECT count(*) FROM late WHERE waiting").fetchone() == (1,)
+    first.clock.pass_ms(5 * 24 * HOUR_MS)
+    second = Driven(tmp_path, broker, first.clock, van)
+    second.turn(2)
+    second.clock.pass_ms(HOUR_MS)
+    second.turn(5)
+    second.stop()
+    assert [each.revision for each in second._estimates() if each.start_ms == START_MS] in ([], [0])
