@@ -14,8 +14,9 @@ from edge_agent.database import INSERT, Connection, sound, trouble
 
 SETTLE = """UPDATE late SET waiting = 0, checksum = checksum - waiting
     WHERE sensor = ? AND start_ms = ? AND id <= ?"""
-# The newest window of each sensor stays: its estimate is published again on every connection.
-FORGET = """DELETE FROM closed WHERE start_ms < ?
+# The newest window of each sensor stays: its estimate is published again on every connection. So do windows
+# of an old backlog that closed lately: a restart needs their temperatures.
+FORGET = """DELETE FROM closed WHERE start_ms < ?1 AND closed_ms < ?1
     AND start_ms < (SELECT max(start_ms) FROM closed AS other WHERE other.sensor = closed.sensor)"""
 
 Settled = tuple[str, int, int]  # sensor, start, the last row of late readings that a revision has

@@ -281,6 +281,7 @@ def test_inputs_weights_and_model_are_shown(page: Page, van: Van) -> None:
 def test_what_no_sensor_sends_has_no_minutes_to_miss(page: Page, van: Van) -> None:
     """How much warmer it is than it was comes from the hours before, not from readings of this window."""
     show(page, "5A2D")
+    page.wait("document.querySelector('.day').dataset.points === '96'")
     start_s = newest_start(van, "5A2D")
     sound = estimate("5A2D", start_s)
     inputs, weights = {**sound["inputs"], "warming_1h": 0.42}, {**sound["weights"], "warming_1h": -0.01}

@@ -74,7 +74,8 @@ function take(topic: string, payload: Uint8Array, retained: boolean): boolean {
     case "answer":
       return accept(decodeAnswer(payload), (answer) => {
         const estimate = history.take(answer, nowMs);
-        if (estimate) fleet.addEstimate(estimate, null);
+        // Not for a sensor that was taken out of service since it was asked for.
+        if (estimate && fleet.sensors.has(idOf(estimate.agent, estimate.sensor))) fleet.addEstimate(estimate, null);
       });
     default:
       return false;
