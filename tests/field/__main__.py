@@ -38,8 +38,8 @@ def _part(part: str, options: argparse.Namespace, image: Path) -> bool:
     disk = work / "disk.img"
     if part == "life":
         _copy(image / "disk.img", disk)
-        bring(disk, options.package, "/root/edge-agent.deb")
-        bring(disk, newer(options.package, work), "/root/newer.deb")
+        bring(disk, options.package, "/srv/edge-agent.deb")
+        bring(disk, newer(options.package, work), "/srv/newer.deb")
         return Life(image, disk, work, BUNDLE).run()
     _copy(_prepared(options, image), disk)
     durability, count = ("power-loss", options.cuts) if part == "cuts" else ("process-crash", CONTROL_CUTS)
@@ -55,7 +55,7 @@ def _prepared(options: argparse.Namespace, image: Path) -> Path:
     if not disk.exists():
         making = disk.with_suffix(".making")
         _copy(image / "disk.img", making)
-        bring(making, options.package, "/root/edge-agent.deb")
+        bring(making, options.package, "/srv/edge-agent.deb")
         prepare(image, making, BUNDLE, options.out)
         making.rename(disk)
     return disk

@@ -21,9 +21,9 @@ class Load:
 
     def __init__(self, gateway: "Gateway", base: int, count: int, seconds: float) -> None:
         self._gateway, self._base, self._count = gateway, base, count
-        feed = f"python3 /root/feed.py {base} {count} {seconds}"
+        feed = f"python3 /srv/feed.py {base} {count} {seconds}"
         send = f"{feed} | mosquitto_pub -u 5CB6 -P pw-5CB6 -q 1 -t sensors/5CB6 -l"
-        gateway.machine.run(f"rm -f /run/sent; ({send} && touch /run/sent) >/root/load.log 2>&1 &")
+        gateway.machine.run(f"rm -f /run/sent; ({send} && touch /run/sent) >/srv/load.log 2>&1 &")
 
     def arrived(self, seconds: float = 240) -> str:
         """Wait until all are in the journal; none twice."""

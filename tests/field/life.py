@@ -95,7 +95,7 @@ class Life:
         machine.run("mkdir -p /etc/systemd/system/edge-agent.service.d")
         machine.put(UNIT, "/etc/systemd/system/edge-agent.service.d/override.conf")
         machine.run("systemctl daemon-reload")
-        machine.put(FEED, "/root/feed.py")
+        machine.put(FEED, "/srv/feed.py")
         configure(machine, self._bundle, SETTINGS)
         return "started"
 
@@ -242,22 +242,22 @@ class Life:
 
     def survives_a_full_disk(self) -> str:
         """It stays active, acknowledges nothing, and continues when there is space."""
-        self._machine.code("fallocate -l $(df --output=avail -B1 / | tail -1) /root/fill; sync")
+        self._machine.code("fallocate -l $(df --output=avail -B1 / | tail -1) /srv/fill; sync")
         pid, load = self._gateway.pid(), self._gateway.load()
         try:
             # The system's log has no space either; its status line is in memory.
             self._machine.wait(lambda: "refuses" in self._gateway.show("StatusText"), "the status line")
             assert (self._gateway.show("ActiveState"), self._gateway.pid()) == ("active", pid)
         finally:
-            self._machine.run("rm -f /root/fill")
+            self._machine.run("rm -f /srv/fill")
         return load.arrived()
 
     def moves_its_state(self) -> str:
         """A copy of the state directory, made by root, works on another gateway; systemd sets the owner."""
         before = self._machine.run("edge-agent export 2>/dev/null | wc -l")
-        self._machine.run("systemctl stop edge-agent && cp -r /var/lib/edge-agent/. /root/moved")
+        self._machine.run("systemctl stop edge-agent && cp -r /var/lib/edge-agent/. /srv/moved")
         self._machine.run("rm -rf /var/lib/private/edge-agent /var/lib/edge-agent")
-        self._machine.run("cp -r /root/moved /var/lib/edge-agent && rm -r /root/moved")
+        self._machine.run("cp -r /srv/moved /var/lib/edge-agent && rm -r /srv/moved")
         self._machine.run("systemctl start edge-agent")
         self._gateway.wait_active()
         owner = self._machine.run("stat -c %u /var/lib/private/edge-agent/journal.db")
@@ -269,7 +269,7 @@ class Life:
         """A newer package replaces it and restarts it, while readings come."""
         pid, load = self._gateway.pid(), self._gateway.load(seconds=60)
         began = time.monotonic()
-        self._machine.run("apt-get install -q -y --no-install-recommends /root/newer.deb", 1800)
+        self._machine.run("apt-get install -q -y --no-install-recommends /srv/newer.deb", 1800)
         seconds = time.monotonic() - began
         assert self._machine.run("edge-agent --version") == "edge-agent 99.0"
         self._gateway.wait_active(pid)

@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import gettempdir
 
 BOOT_S = 900.0
 HOST = "10.0.2.2"  # this machine's loopback, seen from the guest; it has no other network
@@ -105,7 +106,11 @@ class Machine:
         self, command: str, content: bytes | None = None, timeout_s: float = 300
     ) -> subprocess.CompletedProcess[str]:
         options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "ConnectTimeout=10"]
-        options += ["ControlMaster=auto", f"ControlPath=/tmp/field-ssh-{self._port}", "ControlPersist=600"]
+        options += [
+            "ControlMaster=auto",
+            f"ControlPath={gettempdir()}/field-ssh-{self._port}",
+            "ControlPersist=600",
+        ]
         arguments = ["ssh", "-q", "-i", str(self._image / "key"), "-p", str(self._port)]
         for option in options:
             arguments += ["-o", option]

@@ -16,8 +16,8 @@ def bring(disk: Path, file: Path, place: str) -> None:
 
 
 def install(machine: Machine) -> None:
-    """The package that bring() has put into /root; it compiles for minutes in the emulator."""
-    machine.run("apt-get install -q -y --no-install-recommends /root/edge-agent.deb", 900)
+    """The package that bring() has put into /srv; it compiles for minutes in the emulator."""
+    machine.run("apt-get install -q -y --no-install-recommends /srv/edge-agent.deb", 900)
 
 
 def configure(machine: Machine, bundle: Path, settings: str) -> None:

@@ -21,6 +21,7 @@ from tests.support.processes import run_program, start
 from tests.support.recordings import saved, tidy
 
 DOC = (Path(__file__).parents[2] / "docs/fleet.md").read_text().partition("## On a Dask cluster")[2]
+DOC = DOC.replace("\\\n", "")  # lines that go on in the next
 RECIPE = [line for block in re.findall(r"```sh\n(.*?)```", DOC, re.DOTALL) for line in block.splitlines()]
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 SENSORS, KILLS = 8, 20
