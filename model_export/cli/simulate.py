@@ -25,7 +25,7 @@ Format = Literal["csv", "parquet"]
 DISK_ONLY = ("outliers", "sensors", "datasets", "format", "days", "jobs")
 CITY_ONLY, PAPER_ONLY = ("days", "jobs"), ("swapped", "datasets")
 MOST_DAYS = 3_660
-LIVE_ONLY = ("broker", "speed_up", "seconds", "topics", "max_inflight", "truth")
+LIVE_ONLY = ("fault", "broker", "speed_up", "seconds", "topics", "max_inflight", "truth")
 FOR_EVER = float("inf")
 ALL_SENSORS, SWAPPED_SENSORS = ",".join(SENSORS), ",".join(SWAPPED)
 
@@ -48,6 +48,12 @@ SpeedUp = Annotated[float, typer.Option(min=0.001, max=1e6, help="Live: how fast
 Seconds = Annotated[float, typer.Option(min=0.0, help="Live: stop after this time; inf: on Ctrl-C.")]
 Topics = Annotated[Layout, typer.Option(help="Live: one message a package, or one a channel.")]
 Inflight = Annotated[int, typer.Option(min=1, help="Live: the most messages without acknowledgement.")]
+Faults = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ID=KIND:SIZE@FROM..TO", help="Live: zero:PPM, sensitivity:SHARE, swap, stuck, out."
+    ),
+]
 Truth = Annotated[Path | None, typer.Option(help="Live: write the true CO of every minute here (CSV).")]
 
 
@@ -64,6 +70,7 @@ def command(
     days: Days = 30,
     jobs: Jobs = 0,
     live: Live = False,
+    fault: Faults = None,
     broker: Broker = "127.0.0.1:1883",
     speed_up: SpeedUp = 60.0,
     seconds: Seconds = FOR_EVER,
@@ -79,9 +86,10 @@ def command(
     model-export simulate colocation --seed 1
     model-export simulate colocation --swapped none --datasets T-W,C-S
     model-export simulate city --sensors 10 --days 3 --format parquet
-    model-export simulate --live --broker 127.0.0.1:1883 --speed-up 900 --seconds 5
+    model-export simulate --live --broker 127.0.0.1:1883 --speed-up 900 --seconds 5 --fault 5A2D=zero:0.1@1h
     """
     # Imported here, as scipy and pandas would slow down --help.
+    from model_export.simulator.faults import parse_fault  # noqa: PLC0415
     from model_export.simulator.live import COMBINED, PER_CHANNEL  # noqa: PLC0415
     from model_export.simulator.network import simulate  # noqa: PLC0415
     from model_export.simulator.ride import Ride  # noqa: PLC0415
@@ -106,6 +114,7 @@ def command(
         port,
         seed=seed,
         swapped=wrong,
+        faults=tuple(parse_fault(text) for text in fault or ()),
         speed_up=speed_up,
         seconds=seconds,
         template=COMBINED if topics == "combined" else PER_CHANNEL,

@@ -75,14 +75,26 @@ def _draw_pair(rng: Stream, cell: Cell, offset: Range) -> Pair:
 
 
 def sense(
-    rng: Stream, package: Package, air: Air, *, new_ms: int, swapped: bool, liveliness: float = 1.0
+    rng: Stream,
+    package: Package,
+    air: Air,
+    *,
+    new_ms: int,
+    swapped: bool,
+    liveliness: float = 1.0,
+    zero: Array | float = 0.0,
+    sensitivity: Array | float = 1.0,
 ) -> Signals:
-    """The readings of a package that was new at `new_ms`; if swapped, of its NOx pair instead of CO."""
+    """The readings of a package that was new at `new_ms`; if swapped, of its NOx pair instead of CO.
+
+    `zero` in ppm shifts the working electrode, `sensitivity` is a factor on what it says of the gas.
+    """
     pair, gas = (package.nox, air.nox) if swapped else (package.co, air.co)
     box = smoothed(air.temperature + package.self_heating + package.sun_heating * air.sun, BOX_MINUTES)
     years = (air.at_ms - new_ms) / (365.25 * DAY_MS)
     met = gas * (1.0 + EXPOSURE_SPREAD * liveliness * wander(rng, len(gas), 10))
-    working, auxiliary = _currents(rng, pair.cell, met, smoothed(box, CELL_MINUTES), years)
+    working, auxiliary = _currents(rng, pair.cell, sensitivity * met, smoothed(box, CELL_MINUTES), years)
+    working = working + pair.cell.sensitivity * zero
     shared = SHARED_CURRENT * liveliness * wander(rng, len(gas), 1_500)
     own = OWN_CURRENT * liveliness * wander(rng, len(gas), 180)
     thermometer = package.thermometer_error + THERMOMETER_NOISE * rng.standard_normal(len(box))

@@ -10,6 +10,7 @@ from typing import Literal
 from edge_agent.core.errors import RespireError
 from edge_agent.core.messages import format_time
 from model_export.simulator.campaign import SWAPPED
+from model_export.simulator.faults import Fault
 from model_export.simulator.journey import pace, plan
 from model_export.simulator.live import COMBINED, Publisher, Sent, publish
 from model_export.simulator.van import drive
@@ -23,6 +24,7 @@ class Ride:
     port: int
     seed: int = 1
     swapped: tuple[str, ...] = SWAPPED
+    faults: tuple[Fault, ...] = ()
     speed_up: float = 60.0
     seconds: float = float("inf")
     template: str = COMBINED
@@ -36,7 +38,7 @@ def ride(way: Ride, stop: threading.Event) -> Sent:
     publisher = Publisher(way.host, way.port, way.max_inflight)
     try:
         journey = plan(_now_ms(), way.speed_up, way.seconds * 1000)
-        minutes = drive(way.seed, journey.start_ms, way.swapped)
+        minutes = drive(way.seed, journey.start_ms, way.swapped, way.faults)
         # The first minute needs two weeks of simulated weather. The ride begins when it is ready.
         first = next(minutes)
         late_ms = _now_ms() - journey.began_ms

@@ -50,6 +50,7 @@ def test_a_directory_gets_the_recordings_and_stdout_their_names(tmp_path: Path) 
         (["--live", "--broker", "127.0.0.1:0"], "expected HOST:PORT, got '127.0.0.1:0'"),
         (["--live", "--speed-up", "inf"], "Input should be less than or equal to 1000000"),
         (["--live", "--outliers", "0.1"], "Invalid value for --outliers: expected only without --live"),
+        (["somewhere", "--fault", "5A2D=swap@1d"], "Invalid value for --fault: expected only with --live"),
         (["somewhere", "--speed-up", "9"], "Invalid value for --speed-up: expected only with --live"),
         (["somewhere", "--sensors", "none"], "Invalid value for --sensors: expected at least one"),
         (["somewhere", "--outliers", "0.9"], "Input should be less than or equal to 0.5"),
