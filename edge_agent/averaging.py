@@ -74,14 +74,16 @@ class Averaging:
         if self._commits.has_means or not self._due:
             return
         sensor = next(iter(self._due))
-        del self._due[sensor]
         until_ms = self._journal.closed_until()[sensor]
         if sensor in self._silent and time.trusted:
             # An hour without its last windows waits while they may still come.
             until_ms = max(until_ms, time.now_ms - HOUR_MS)
-        new = self._new.pop(sensor, _New(until_ms - 1, self._newest))
+        new = self._new.get(sensor, _New(until_ms - 1, self._newest))
         spans = [self._differing(sensor, every, new.start_ms, until_ms) for every in SPANS_MS]
         means = [each for span in spans for each in span]
+        # Not before the reads above, which may fail: the sensor is then looked at again.
+        del self._due[sensor]
+        self._new.pop(sensor, None)
         if means:
             self._commits.add_means(means)
             first = min((each.number for each in self._new.values()), default=self._newest + 1)

@@ -2,8 +2,9 @@
 
 import json
 import random
+import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from edge_agent.averaging import Averaging
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
+from edge_agent.core.errors import JournalUnavailable
 from edge_agent.core.messages import Estimate, parse_time
 from edge_agent.journal import Journal
 from tests.edge_agent.test_clock import HandClock
@@ -55,17 +57,17 @@ class Gateway:
         self._averaging = Averaging(self.journal, self._commits)
 
     def take(self, estimates: list[Estimate]) -> None:
-        self._commits.add_estimates(estimates, {})
-        self._commit()
+        self.commit(estimates)
         self.settle()
 
     def settle(self) -> None:
         self._time.update()
         for _ in range(3):
             self._averaging.run_due(self._time)
-            self._commit()
+            self.commit([])
 
-    def _commit(self) -> None:
+    def commit(self, estimates: list[Estimate]) -> None:
+        self._commits.add_estimates(estimates, {})
         committed, _ = self._commits.commit(self._time.now_ms)
         self._averaging.note(committed)
 
@@ -167,3 +169,23 @@ def test_a_sensor_that_is_silent_since_before_a_restart_gets_its_last_means(tmp_
             clock.pass_ms(HOUR_MS)
             gateway.settle()
         compare(gateway, known, START_MS + 17 * HOUR_MS)
+
+
+def test_a_read_that_fails_delays_the_revision_of_a_mean_and_does_not_lose_it(gateway: Gateway) -> None:
+    known = {n: estimate(n, 1.0, 15) for n in range(36)}
+    gateway.take([*known.values()])
+    known[5] = replace(estimate(5, 3.0, 15), revision=1)
+    gateway.commit([known[5]])
+    with refused(gateway.journal), pytest.raises(JournalUnavailable, match="prohibited"):
+        gateway.settle()
+    gateway.settle()
+    compare(gateway, known, START_MS + 9 * HOUR_MS)
+
+
+@contextmanager
+def refused(journal: Journal) -> Iterator[None]:
+    """SQLite refuses to read closed windows."""
+    deny = sqlite3.SQLITE_DENY, sqlite3.SQLITE_OK
+    journal._db.set_authorizer(lambda act, table, *_: deny[(act, table) != (sqlite3.SQLITE_READ, "closed")])
+    yield
+    journal._db.set_authorizer(None)
