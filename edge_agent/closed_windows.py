@@ -1,5 +1,6 @@
 """Closed windows in the journal: their newest revision, where their readings are, and what came late."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from edge_agent.core.mean_messages import MeanEstimate
 from edge_agent.core.messages import FINAL, Estimate, Reading
+from edge_agent.core.warming import REACH_MS
 from edge_agent.core.windows import ChannelMean
 from edge_agent.database import INSERT, Connection, sound, trouble
 
@@ -18,6 +20,7 @@ SETTLE = """UPDATE late SET waiting = 0, checksum = checksum - waiting
 # of an old backlog that closed lately: a restart needs their temperatures.
 FORGET = """DELETE FROM closed WHERE start_ms < ?1 AND closed_ms < ?1
     AND start_ms < (SELECT max(start_ms) FROM closed AS other WHERE other.sensor = closed.sensor)"""
+KEEP = INSERT["closed"].replace("OR REPLACE", "OR IGNORE")
 
 Settled = tuple[str, int, int]  # sensor, start, the last row of late readings that a revision has
 
@@ -59,6 +62,12 @@ class ClosedWindows:
 
     def __init__(self, path: Path, db: Connection, window_ms: int) -> None:
         self._path, self._db, self._window_ms = path, db, window_ms
+        self.revise_from_ms = 0  # windows that start before it may have lost revisions or readings
+
+    def revise_later(self, from_ms: int) -> None:
+        """Revise no window that starts before `from_ms`, also after a restart."""
+        self.revise_from_ms = max(self.revise_from_ms, from_ms)
+        self._db.execute(INSERT["fact"], ("revise_from", self.revise_from_ms))
 
     def insert_late(self, readings: Iterable[Reading], waiting: bool, now_ms: int) -> None:
         """Readings of closed windows, one row for each window; `waiting` for a revision or too late."""
@@ -103,9 +112,10 @@ class ClosedWindows:
             return []
         query = f"SELECT readings, {sound('batch')} FROM batch WHERE id BETWEEN ? AND ?"  # noqa: S608
         with trouble(self._path):
-            [oldest] = self._db.execute("SELECT min(id) FROM batch").fetchone()
             rows = self._db.execute(query, (window.first_batch, window.last_batch)).fetchall()
-        if oldest is None or window.first_batch < oldest or not all(is_sound for _, is_sound in rows):
+        # Batches of a boot without a clock are deleted sooner than those around them.
+        complete = len(rows) == window.last_batch - window.first_batch + 1
+        if not complete or not all(is_sound for _, is_sound in rows):
             return None
         end_ms = window.start_ms + self._window_ms
         return [
@@ -135,6 +145,32 @@ class ClosedWindows:
     def forget(self, revised_after_ms: int) -> None:
         """Delete windows that are not revised any more."""
         self._db.execute(FORGET, (revised_after_ms,))
+
+
+def recover(db: Connection) -> None:
+    """Give windows of the last day without a row one, from the newest estimate of each.
+
+    Where their readings are is unknown, so late ones do not change them.
+    """
+    closed_until_ms = "(SELECT closed_until_ms FROM sensor WHERE name = estimate.sensor)"
+    made = f"""SELECT id, sensor, start_ms, closed_ms, payload FROM estimate
+        WHERE start_ms >= {closed_until_ms} - {REACH_MS} AND {sound("estimate")} ORDER BY id DESC"""  # noqa: S608
+    for id_, sensor, start_ms, closed_ms, payload in db.execute(made):
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
+            record = json.loads(payload)
+            row = sensor, start_ms, id_, record["revision"], closed_ms, 0, 0, 1, _channels(record)
+            db.execute(KEEP, row)
+
+
+def _channels(record: dict[str, Any]) -> bytes:
+    """The means that an estimate was computed from; a mean over hours has none."""
+    inputs = record.get("inputs", {})
+    found = {name: float(mean) for name, mean in inputs.items() if name in record["minutes"]}
+    counts = {name: int(record["minutes"][name]) for name in found}
+    packed: bytes = msgpack.packb(
+        {name: (mean, counts[name], counts[name], mean, mean) for name, mean in found.items()}
+    )
+    return packed
 
 
 def _means(blob: bytes) -> dict[str, ChannelMean]:

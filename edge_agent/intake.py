@@ -16,7 +16,7 @@ from edge_agent.revising import Revising
 BURST_MS = 1_000  # stamps are kept apart within this; further back, the clock was stepped
 REMEMBERED = 2_000  # deliveries that may be repeated: more than any broker keeps in flight
 STUCK_REPEATS = 15  # no working electrode repeats a value to the last digit so often
-COUNTED = (*Outcome, "rejected", "refused", "unstampable")
+COUNTED = (*Outcome, "rejected", "refused", "unstampable", "dropped")
 
 
 class Decoded(NamedTuple):
@@ -166,7 +166,7 @@ class Intake:
         return self.feed(readings, time, self._traces)
 
     def count(self, kind: str, readings: int) -> None:
-        """Count readings that reach no window."""
+        """Count readings that reach no window, or no revision."""
         self._counts[kind] += readings
 
     def decode(self, message: Message, offset_ms: int) -> Decoded:

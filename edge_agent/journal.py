@@ -19,7 +19,9 @@ from edge_agent.core.mean_messages import SEPARATOR, MeanEstimate, encode_mean
 from edge_agent.core.messages import LAST_MS, LIMIT, Estimate, Reading, encode_estimate, is_sensor
 from edge_agent.core.positions import MOST, Fix
 from edge_agent.database import INSERT, REBUILD_FROM, sound, trouble
+from edge_agent.opening import connect
 from edge_agent.sequences import Sequences
+from edge_agent.trimming import Dropped, Trimming
 
 FILE = "journal.db"
 NEW = ".new"  # a journal that replaces this one at the next start
@@ -30,7 +32,6 @@ NEWEST = """SELECT ifnull(
      ORDER BY start_ms DESC LIMIT 1),
     (SELECT max(id) FROM estimate WHERE estimate.sensor = name)) FROM sensor WHERE instr(name, '/') = 0"""
 DAY_MS = 86_400_000
-TRIM_ROWS = 500  # deleted at once, so that deleting never delays the loop
 
 
 class Outgoing(NamedTuple):
@@ -90,10 +91,11 @@ class Journal:
         self._open: dict[Window, int] = {}  # the first batch with readings of each open window, in its order
         self._beside = Sequences(path.parent, durable=durability == "power-loss")
         with trouble(path):
-            self._db, log_was_damaged = database.connect(path, durability)
+            self._db, log_was_damaged = connect(path, durability)
             if log_was_damaged:
                 self.damage.append(f"{path}-wal: the last commits are damaged and lost")
             self.closed_windows = ClosedWindows(path, self._db, window_ms)
+            self._trimming = Trimming(path, self._db, self.closed_windows)
             try:
                 self._load()
                 self._inode = path.stat().st_ino
@@ -111,8 +113,7 @@ class Journal:
         self._next_estimate = self._one("SELECT ifnull(max(id), 0) + 1 FROM estimate")
         self._next_fix = self._one("SELECT ifnull(max(id), 0) + 1 FROM fix")
         self.dropped = self._fact("dropped")
-        # Windows that start before it may have had revisions that are lost.
-        self.revise_from_ms = self._fact("revise_from")
+        self.closed_windows.revise_from_ms = self._fact("revise_from")
         self._catch_up()
 
     def _catch_up(self) -> None:
@@ -128,10 +129,9 @@ class Journal:
             self.damage.append(
                 f"{self.path}: older than {self._beside.path.name}, {lost} estimates are missing"
             )
-            self.revise_from_ms = max(self.revise_from_ms, self._beside.written_ms() + DAY_MS)
             with self._transaction() as db:
                 db.executemany(INSERT["sensor"], ((name, *state) for name, state in ahead.items()))
-                db.execute(INSERT["fact"], ("revise_from", self.revise_from_ms))
+                self.closed_windows.revise_later(self._beside.written_ms() + DAY_MS)
             self._sensors |= ahead
         if damaged or self._sensors != noted:
             self._beside.write(self._sensors)
@@ -181,7 +181,8 @@ class Journal:
                 db.execute(INSERT["batch"], (self._next_batch, now_ms, blob))
             if outgoing:
                 self._insert(outgoing, closed, now_ms)
-                self._insert_closed(outgoing, [*change.estimates, *change.means], now_ms)
+                last_batch = self._next_batch if change.readings else self._next_batch - 1
+                self._insert_closed(outgoing, [*change.estimates, *change.means], last_batch, now_ms)
             if change.late or change.too_late or change.settled:
                 self._insert_late(change, now_ms)
             states = ((name, *state) for name, state in sensors.items())
@@ -210,10 +211,14 @@ class Journal:
         self._db.execute(INSERT["fact"], ("rebuild_from", self._first_open(without=closed)))
 
     def _insert_closed(
-        self, outgoing: list[Outgoing], estimates: Sequence[Estimate | MeanEstimate], now_ms: int
+        self,
+        outgoing: list[Outgoing],
+        estimates: Sequence[Estimate | MeanEstimate],
+        last_batch: int,
+        now_ms: int,
     ) -> None:
         for each, estimate in zip(outgoing, estimates, strict=True):
-            batches = self._open.get((each.sensor, each.start_ms), 0), self._next_batch
+            batches = self._open.get((each.sensor, each.start_ms), 0), last_batch
             if each.revision:
                 before = self.closed_windows.one(each.sensor, each.start_ms)
                 batches = (before.first_batch, before.last_batch) if before else (0, 0)
@@ -301,52 +306,25 @@ class Journal:
         """The newest revision of the last window of each sensor."""
         return self._estimates(f"id IN ({NEWEST})", ())
 
+    @property
+    def revise_from_ms(self) -> int:
+        """Windows that start before it may have had revisions or readings that are lost."""
+        return self.closed_windows.revise_from_ms
+
     def size_bytes(self) -> int:
         """The size of the journal's content on disk, without free pages."""
-        with trouble(self.path):
-            used = self._one(
-                "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count"
-            )
-            return used * self._one("PRAGMA page_size")
+        return self._trimming.size_bytes()
 
     def forget(self, keep_after_ms: int, revised_after_ms: int = 0) -> None:
-        """Delete what is too old, but no reading of an open window and no queued estimate.
+        """Delete what is too old; windows that start before `revised_after_ms` are not revised any more."""
+        self._trimming.forget(keep_after_ms, self._first_open(), revised_after_ms)
 
-        Windows that start before `revised_after_ms` are not revised any more.
-        """
-        with self._transaction() as db:
-            db.execute(
-                "DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, self._first_open())
-            )
-            db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
-            db.execute("DELETE FROM fix WHERE arrived_ms < ?", (keep_after_ms,))
-            db.execute("DELETE FROM late WHERE arrived_ms < ? AND waiting = 0", (keep_after_ms,))
-            self.closed_windows.forget(revised_after_ms)
-        # A late reading may still wait, but without the row of its window the readings in time are unknown.
-        self.revise_from_ms = max(self.revise_from_ms, revised_after_ms)
-
-    def shrink(self, max_bytes: int, revised_after_ms: int = 1 << 62) -> int:
-        """Delete until the size fits; returns how many queued estimates were dropped.
-
-        Readings of final windows go first, then old positions, then delivered estimates, then readings of
-        closed windows, which can then not be revised, and then queued estimates.
-        """
-        passed = f"id < {self._first_open()}"
-        for table, condition in (
-            ("batch", f"{passed} AND arrived_ms < {revised_after_ms}"),
-            ("late", f"waiting = 0 AND arrived_ms < {revised_after_ms}"),
-            ("fix", f"id < {self._next_fix - MOST}"),
-            ("estimate", "waiting = 0"),
-            ("batch", passed),
-            ("late", "1"),
-        ):
-            while self.size_bytes() > max_bytes and self._delete_oldest(table, condition):
-                pass
-        dropped = 0
-        while self.size_bytes() > max_bytes and (rows := self._drop_waiting()):
-            dropped += rows
-        if dropped:
-            self.dropped += dropped
+    def shrink(self, max_bytes: int, revised_after_ms: int = 1 << 62) -> Dropped:
+        """Delete until the size fits; returns what was dropped although somebody waits for it."""
+        first_open, first_fix = self._first_open(), self._next_fix - MOST
+        dropped = self._trimming.shrink(max_bytes, first_open, first_fix, revised_after_ms)
+        if dropped.estimates:
+            self.dropped += dropped.estimates
             self.commit(Change(facts={"dropped": self.dropped}), now_ms=0)
         return dropped
 
@@ -389,28 +367,6 @@ class Journal:
             start_ms = at_ms - at_ms % self._window_ms
             if not closed or (start_ms >= closed.get(sensor, 0) and (sensor, start_ms) not in ahead):
                 self._open.setdefault((sensor, start_ms), batch)
-
-    def _delete_oldest(self, table: str, condition: str) -> int:
-        oldest = f"SELECT id FROM {table} WHERE {condition} ORDER BY id LIMIT {TRIM_ROWS}"  # noqa: S608
-        with self._transaction() as db:
-            if table in ("estimate", "late"):
-                self._revise_after(f"SELECT max(start_ms) FROM {table} WHERE id IN ({oldest})")  # noqa: S608
-            return db.execute(f"DELETE FROM {table} WHERE id IN ({oldest})").rowcount  # noqa: S608
-
-    def _revise_after(self, newest: str) -> None:
-        """Windows whose estimates or late readings are deleted are not revised any more."""
-        # Not beyond the last estimate: a start may come from an implausible timestamp.
-        query = f"SELECT min(ifnull(({newest}), 0) + 1, (SELECT max(closed_ms) FROM estimate))"  # noqa: S608
-        [from_ms] = self._db.execute(query).fetchone()
-        if from_ms and from_ms > self.revise_from_ms:
-            self.revise_from_ms = from_ms
-            self._db.execute(INSERT["fact"], ("revise_from", from_ms))
-            self.closed_windows.forget(from_ms)
-
-    def _drop_waiting(self) -> int:
-        """From the sensor that has most, so that one flood does not push out the estimates of others."""
-        counts = "SELECT sensor FROM estimate WHERE waiting = 1 GROUP BY sensor ORDER BY count(*) DESC"
-        return self._delete_oldest("estimate", f"waiting = 1 AND sensor = ({counts} LIMIT 1)")
 
     def _unpack(self, blob: bytes, is_sound: int, what: str) -> tuple[list[Reading], list[Trace]]:
         """The readings of a sound row; a damaged one is noted and has none."""

@@ -152,12 +152,16 @@ class Maintenance:
 
     def _bound_journal(self) -> None:
         """Checked often, because a flood of readings can write 100 MB in ten minutes."""
-        dropped = 0
         with suppress(JournalUnavailable):
             max_bytes = self._settings.journal.max_mb * 1_000_000
             dropped = self._journal.shrink(max_bytes, self._revised_after_ms)
-        if dropped:
-            self._log.error("estimates.dropped", estimates=dropped, reason="the journal is full")
+            self._intake.count("dropped", dropped.readings)
+            if dropped.readings:
+                self._log.error("readings.dropped", readings=dropped.readings, reason="the journal is full")
+            if dropped.estimates:
+                self._log.error(
+                    "estimates.dropped", estimates=dropped.estimates, reason="the journal is full"
+                )
 
     def _health_record(self) -> dict[str, Any]:
         depth, oldest_ms = self._journal.outbox()

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from edge_agent.core.errors import BadSettings, JournalCorrupt, JournalUnavailable
-from edge_agent.database import build
 from edge_agent.journal import FILE, NEW, Journal
+from edge_agent.salvage import build
 
 LOCK = "lock"
 WRONG = (errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM)

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import msgpack  # type: ignore[import-untyped]
 import pytest
 
 from edge_agent.core.errors import BadSettings, JournalCorrupt
 from edge_agent.database import VERSION
-from edge_agent.journal import Change
+from edge_agent.journal import Change, Mean
 from tests.edge_agent.test_journal import (
     WINDOW_MS,
     estimate,
@@ -25,7 +24,7 @@ from tests.edge_agent.test_journal import (
     sequence,
 )
 
-FORMAT_0 = Path(__file__).parent / "journals" / "format-0.db.gz"
+FORMAT_0, FORMAT_1 = (Path(__file__).parent / "journals" / f"format-{n}.db.gz" for n in (0, 1))
 
 
 @contextmanager
@@ -50,6 +49,8 @@ def test_a_journal_from_before_the_numbers_is_migrated_whole(tmp_path: Path) -> 
             assert [sequence(each.payload) for each in journal.waiting(0, 9)] == [("5CB6", 1), ("5CB6", 2)]
             assert journal.closed_until() == {"5A2D": WINDOW_MS, "5CB6": 2 * WINDOW_MS}
             assert (journal.dropped, journal.damage) == (3, [])
+            means = [Mean(n * WINDOW_MS, 231.4, 15) for n in range(2)]
+            assert journal.means("5CB6", "op1", 0) == means, "the past of warming"
     with journal_in(tmp_path) as journal:
         [made] = journal.commit(Change(estimates=[estimate(window=1)]), now_ms=0)
         assert sequence(made.payload) == ("5A2D", 2)
@@ -190,19 +191,14 @@ def test_a_damaged_log_is_noticed_where_no_power_cut_explains_it(tmp_path: Path,
         assert len(open_readings(journal)) == (4 if end == "last" else 0)
 
 
-def test_a_journal_of_format_1_gets_the_tables_of_revisions_and_revises_nothing_for_a_day(
-    tmp_path: Path,
-) -> None:
-    """It does not know which batches hold the readings of its closed windows."""
+def test_a_journal_of_format_1_keeps_its_temperatures_and_revises_nothing_for_a_day(tmp_path: Path) -> None:
+    """Models need the last day's temperatures; which batches hold the readings is not known."""
+    (tmp_path / "journal.db").write_bytes(gzip.decompress(FORMAT_1.read_bytes()))
     with journal_in(tmp_path) as journal:
-        journal.commit(Change(readings=[reading(WINDOW_MS)], estimates=[estimate()]), now_ms=WINDOW_MS)
-    with written(tmp_path) as db:
-        for table in ("closed", "late"):
-            db.execute(f"DROP TABLE {table}")
-        db.execute("PRAGMA user_version = 1")
-        fact = msgpack.packb((b"format", "integer", b"1"))
-        db.execute("UPDATE fact SET value = 1, checksum = ? WHERE name = 'format'", (crc32(fact),))
-    with journal_in(tmp_path) as journal:
-        assert open_readings(journal) == [reading(WINDOW_MS)]
-        assert [sequence(each.payload) for each in journal.newest()] == [("5A2D", 1)]
-        assert (journal.revise_from_ms, journal.damage) == (WINDOW_MS + 86_400_000, [])
+        assert open_readings(journal) == [reading(3 * WINDOW_MS + 5)]
+        assert [sequence(each.payload) for each in journal.newest()] == [("5A2D", 3)]
+        assert (journal.revise_from_ms, journal.damage) == (3 * WINDOW_MS + 86_400_000, [])
+        means = [Mean(n * WINDOW_MS, 20.5 + n, 14) for n in range(3)]
+        assert journal.means("5A2D", "temperature", 0) == means
+        assert all(each.final for each in journal.closed_windows.between("5A2D", 0, 9 * WINDOW_MS))
+        assert journal.last_closed("5A2D", 2) == [WINDOW_MS, 2 * WINDOW_MS]

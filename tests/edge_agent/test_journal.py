@@ -207,11 +207,11 @@ def test_what_is_too_much_goes_in_order_of_worth_and_drops_are_counted_for_ever(
             if n < 1_000:
                 journal.commit(Change(delivered=[each.id for each in made]), now_ms)
         full = journal.size_bytes()
-        assert journal.shrink(full - 20_000) == 0
+        assert journal.shrink(full - 20_000) == (0, 0)
         assert len(journal.history("5A2D", 5_000)) == 2_000, "readings of closed windows were enough"
-        assert journal.shrink(full - (full - empty) // 2) == 0
+        assert journal.shrink(full - (full - empty) // 2) == (0, 0)
         assert journal.outbox()[0] == 1_000
-        assert journal.shrink(empty + 350_000) > 0
+        assert journal.shrink(empty + 350_000).estimates > 0
         depth = journal.outbox()[0]
         assert 0 < depth < 1_000
         assert journal.dropped == 1_000 - depth
@@ -224,8 +224,24 @@ def test_what_must_be_dropped_is_dropped_from_the_sensor_that_has_most_waiting(t
     with journal_in(tmp_path) as journal:
         journal.commit(Change(estimates=[estimate("5A2D", n) for n in range(300)]), now_ms=0)
         journal.commit(Change(estimates=[estimate("FLOOD", n) for n in range(4_000)]), now_ms=1)
-        assert journal.shrink(journal.size_bytes() // 2) > 0
+        assert journal.shrink(journal.size_bytes() // 2).estimates > 0
         assert len(journal.history("5A2D", 1_000)) == 300
+
+
+def test_late_readings_that_wait_are_deleted_last_but_one_and_counted(tmp_path: Path) -> None:
+    """Their windows are not revised; settled ones go before them, and queued estimates after."""
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(estimates=[estimate(window=n) for n in range(200)]), now_ms=200 * WINDOW_MS)
+        before = journal.size_bytes()
+        for n in range(200):
+            change = Change(late=[reading(n * WINDOW_MS + at_ms) for at_ms in range(50)])
+            change.settled = [("5A2D", (n - 1) * WINDOW_MS, 1 << 40)] if n <= 100 else []
+            journal.commit(change, now_ms=200 * WINDOW_MS)
+        assert journal.shrink(journal.size_bytes() - 20_000) == (0, 0)
+        assert len(list(journal.closed_windows.waiting())) == 5_000
+        assert journal.shrink(before + 20_000) == (0, 5_000)
+        assert journal.revise_from_ms > 199 * WINDOW_MS
+        assert journal.outbox()[0] == 200
 
 
 def test_batches_are_numbered_on_although_all_were_trimmed_away(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from edge_agent.archive import Archive
 from edge_agent.core.errors import BadSettings, JournalUnavailable
-from edge_agent.journal import Change
+from edge_agent.journal import Change, Mean
 from edge_agent.state import only_agent, open_journal
 from tests.edge_agent.test_journal import (
     WINDOW_MS,
@@ -134,6 +135,34 @@ def test_a_damaged_row_costs_itself_and_no_other(tmp_path: Path) -> None:
         assert journal.closed_until() == {"5CB6": 3 * WINDOW_MS}
         [next_] = journal.commit(Change(estimates=[estimate("5CB6", 3)]), now_ms=0)
         assert sequence(next_.payload) == ("5CB6", 4)
+
+
+def test_readings_of_closed_windows_are_kept_although_their_mark_is_damaged(tmp_path: Path) -> None:
+    """`rebuild_from` says which batches open windows need; a wrong one must not cost the others."""
+    with journal_in(tmp_path) as journal:
+        for n in range(5):
+            journal.commit(Change(readings=[reading(n * WINDOW_MS)]), now_ms=0)
+        journal.commit(Change(estimates=[estimate(window=n) for n in range(3)]), now_ms=0)
+    with closing(sqlite3.connect(tmp_path / "journal.db")) as db:
+        db.execute("UPDATE fact SET value = 99 WHERE name = 'rebuild_from'")
+        db.commit()
+    journal, aside, _ = open_journal(tmp_path, WINDOW_MS, "power-loss", now_ms=5, again_s=0)
+    with closing(journal):
+        assert aside
+        assert open_readings(journal) == [reading(3 * WINDOW_MS), reading(4 * WINDOW_MS)]
+    with closing(Archive(tmp_path)) as archive:
+        assert list(archive.batches()) == [[reading(n * WINDOW_MS)] for n in range(5)]
+
+
+def test_the_past_is_kept_although_its_rows_are_damaged(tmp_path: Path) -> None:
+    """The estimates have the temperatures, too; such windows are not revised."""
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(estimates=[estimate(window=n) for n in range(3)]), now_ms=0)
+    _spoil(tmp_path, "closed")
+    journal, _, _ = open_journal(tmp_path, WINDOW_MS, "power-loss", now_ms=5, again_s=0)
+    with closing(journal):
+        assert journal.means("5A2D", "op1", 0) == [Mean(n * WINDOW_MS, 231.4, 15) for n in range(3)]
+        assert journal.closed_windows.one("5A2D", WINDOW_MS)[5], "final"  # type: ignore[index]
 
 
 def test_only_the_newest_damaged_journals_are_kept(tmp_path: Path) -> None:

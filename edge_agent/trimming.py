@@ -1,0 +1,105 @@
+"""What the journal deletes: what is too old, and what is too much for its size."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from edge_agent import database
+from edge_agent.closed_windows import ClosedWindows
+from edge_agent.database import trouble
+
+AT_ONCE = 500  # rows, so that deleting never delays the loop
+
+
+class Dropped(NamedTuple):
+    """What a full journal deleted although somebody waits for it."""
+
+    estimates: int = 0  # that were not delivered
+    readings: int = 0  # that came late and are in no revision yet
+
+
+class Trimming:
+    """Deletes rows of the journal, but no reading of an open window."""
+
+    def __init__(self, path: Path, db: database.Connection, closed: ClosedWindows) -> None:
+        self._path, self._db, self._closed = path, db, closed
+
+    def size_bytes(self) -> int:
+        """The size of the journal's content on disk, without free pages."""
+        query = "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count"
+        with trouble(self._path):
+            [pages] = self._db.execute(query).fetchone()
+            [page_bytes] = self._db.execute("PRAGMA page_size").fetchone()
+        return int(pages * page_bytes)
+
+    def forget(self, keep_after_ms: int, first_open: int, revised_after_ms: int) -> None:
+        """Delete what is too old, but no queued estimate; batches from `first_open` on are needed."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, first_open))
+            db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
+            db.execute("DELETE FROM fix WHERE arrived_ms < ?", (keep_after_ms,))
+            db.execute("DELETE FROM late WHERE arrived_ms < ? AND waiting = 0", (keep_after_ms,))
+            self._closed.forget(revised_after_ms)
+        # A late reading may still wait, but without the row of its window the readings in time are unknown.
+        self._closed.revise_from_ms = max(self._closed.revise_from_ms, revised_after_ms)
+
+    def shrink(self, max_bytes: int, first_open: int, first_fix: int, revised_after_ms: int) -> Dropped:
+        """Delete until the size fits.
+
+        Readings of final windows go first, then old positions, then delivered estimates, then readings of
+        closed windows, which can then not be revised, and then queued estimates.
+        """
+        passed = f"id < {first_open}"
+        for table, condition in (
+            ("batch", f"{passed} AND arrived_ms < {revised_after_ms}"),
+            ("late", f"waiting = 0 AND arrived_ms < {revised_after_ms}"),
+            ("fix", f"id < {first_fix}"),
+            ("estimate", "waiting = 0"),
+            ("batch", passed),
+            ("late", "waiting = 0"),
+        ):
+            self._reduce(table, condition, max_bytes)
+        readings = self._drop_late(max_bytes)
+        estimates = 0
+        while self.size_bytes() > max_bytes and (rows := self._drop_waiting()):
+            estimates += rows
+        return Dropped(estimates, readings)
+
+    def _reduce(self, table: str, condition: str, max_bytes: int) -> None:
+        while self.size_bytes() > max_bytes and self._delete_oldest(table, condition):
+            pass
+
+    def _delete_oldest(self, table: str, condition: str) -> int:
+        oldest = f"SELECT id FROM {table} WHERE {condition} ORDER BY id LIMIT {AT_ONCE}"  # noqa: S608
+        with self._transaction() as db:
+            if table in ("estimate", "late"):
+                self._revise_after(f"SELECT max(start_ms) FROM {table} WHERE id IN ({oldest})")  # noqa: S608
+            return db.execute(f"DELETE FROM {table} WHERE id IN ({oldest})").rowcount  # noqa: S608
+
+    def _drop_late(self, max_bytes: int) -> int:
+        """Late readings that wait for a revision; returns how many were deleted."""
+        if self.size_bytes() <= max_bytes:
+            return 0
+        before = sum(1 for _ in self._closed.waiting())
+        self._reduce("late", "1", max_bytes)
+        return before - sum(1 for _ in self._closed.waiting())
+
+    def _drop_waiting(self) -> int:
+        """From the sensor that has most, so that one flood does not push out the estimates of others."""
+        counts = "SELECT sensor FROM estimate WHERE waiting = 1 GROUP BY sensor ORDER BY count(*) DESC"
+        return self._delete_oldest("estimate", f"waiting = 1 AND sensor = ({counts} LIMIT 1)")
+
+    def _revise_after(self, newest: str) -> None:
+        """Windows whose estimates or late readings are deleted are not revised any more."""
+        # Not beyond the last estimate: a start may come from an implausible timestamp.
+        query = f"SELECT min(ifnull(({newest}), 0) + 1, (SELECT max(closed_ms) FROM estimate))"  # noqa: S608
+        [from_ms] = self._db.execute(query).fetchone()
+        if from_ms and from_ms > self._closed.revise_from_ms:
+            self._closed.revise_later(from_ms)
+            self._closed.forget(from_ms)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[database.Connection]:
+        with trouble(self._path), database.transaction(self._db) as db:
+            yield db
