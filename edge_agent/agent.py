@@ -17,6 +17,7 @@ from edge_agent.core.model_changes import FACT, ModelChanges
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.warming import REACH_MS, TEMPERATURE
 from edge_agent.core.windows import Outcome, Windows
+from edge_agent.derivations import Derivations
 from edge_agent.history import History
 from edge_agent.intake import Intake, Taken
 from edge_agent.journal import Journal, Outgoing
@@ -32,7 +33,6 @@ from edge_agent.systemd import Notifier
 
 if TYPE_CHECKING:
     from edge_agent.alerting import Alerting
-    from edge_agent.averaging import Averaging
     from edge_agent.homeassistant import Discovery
 
 MOST_AT_ONCE = 500
@@ -87,7 +87,7 @@ class Agent:
         self._publisher = Publisher(self._egress, settings.own_topics, self._journal, self._changes)
         self._history = History(self._egress, settings.own_topics, settings.state)
         self._alerting = self._start_alerting()
-        self._averaging = self._start_averaging()
+        self._derivations = Derivations(settings, self._journal, self._commits, models)
         self._notifier = Notifier()
         self._maintenance = Maintenance(
             settings,
@@ -148,10 +148,9 @@ class Agent:
             self._log.info("readings.stamped", readings=len(self._commits.held))
             self._keep(self._intake.feed_held(self._commits.release(self._time.offset_ms), self._time))
         self._close_due()
-        self._average_due()
+        self._derive_due()
         committed = self._commit() if self._commits.due(self._time.elapsed_ms) else []
-        if self._averaging and committed:
-            self._averaging.note(committed)
+        self._derivations.note(committed)
         self._publisher.flush(committed)
         self._answering = self._history.answer()
         self._report_damage()
@@ -159,7 +158,7 @@ class Agent:
 
     def _patience_s(self) -> float:
         """How long the loop may sleep when nothing arrives."""
-        soon = self._answering or (self._averaging and self._averaging.waits)
+        soon = self._answering or self._derivations.waits
         idle_ms = ANSWERING_MS if soon else IDLE_MS
         return self._commits.patience_ms(self._time.elapsed_ms, idle_ms) / 1000
 
@@ -256,11 +255,11 @@ class Agent:
             self._log.info("window.revised", revision=estimate.revision, **window_fields(estimate))
         self._commits.add_revised(revised)
 
-    def _average_due(self) -> None:
-        """Make the means over hours that committed estimates complete or change."""
-        if self._averaging and not self._disk_refuses:
+    def _derive_due(self) -> None:
+        """Make the means and the consensus that committed estimates complete or change."""
+        if not self._disk_refuses:
             try:
-                self._averaging.run_due(self._time)
+                self._derivations.run_due(self._time)
             except JournalUnavailable as error:
                 self._limited.warning(self._time.elapsed_ms, "journal.unavailable", reason=str(error))
 
@@ -306,13 +305,6 @@ class Agent:
         from edge_agent.alerting import Alerting  # noqa: PLC0415 - most agents have none
 
         return Alerting(self._settings, self._journal, self._commits, self._publisher)
-
-    def _start_averaging(self) -> "Averaging | None":
-        if not self._settings.estimates.means:
-            return None
-        from edge_agent.averaging import Averaging  # noqa: PLC0415 - it can be switched off
-
-        return Averaging(self._journal, self._commits)
 
     def _start_discovery(self) -> "Discovery | None":
         """Also if it is switched off, after it was on: its messages are removed."""

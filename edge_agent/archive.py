@@ -5,8 +5,8 @@ from contextlib import closing
 from pathlib import Path
 
 from edge_agent import database
+from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.errors import JournalUnavailable
-from edge_agent.core.mean_messages import SEPARATOR
 from edge_agent.core.messages import Reading
 from edge_agent.core.positions import Fix
 from edge_agent.database import sound, trouble
@@ -14,7 +14,7 @@ from edge_agent.journal import FILE, decoded
 
 BATCHES_AT_ONCE = 100
 FIXES_AT_ONCE = 1_000
-# Other names are those of means over hours.
+# Other names are those of derived series.
 SENSORS = f"SELECT name FROM sensor WHERE seq > 0 AND instr(name, '{SEPARATOR}') = 0 ORDER BY name"  # noqa: S608
 NEVER = 1 << 62
 

@@ -4,18 +4,18 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from edge_agent.clock import Every, Timekeeper
 from edge_agent.commit import GroupCommit
+from edge_agent.core.derived import SEPARATOR, content
 from edge_agent.core.errors import BadEstimate
-from edge_agent.core.mean_messages import SEPARATOR, SPANS_MS, MeanEstimate, mean_estimates, mean_record
+from edge_agent.core.mean_messages import SPANS_MS, MeanEstimate, mean_estimates, mean_record
 from edge_agent.core.means import HOUR_MS
 from edge_agent.core.messages import LATE_READINGS, Estimate, decode_estimate
 from edge_agent.journal import Journal, Outgoing
 
 FACT = "means_until"  # the last estimate whose means are in the journal
-VERSION = frozenset(("seq", "revision", "supersedes", "cause", "status"))
 LOOK_MS = 600_000  # how often sensors that are silent are looked at
 SILENT_MS = 10 * HOUR_MS  # after so long no span contains their last window
 LONGEST_MS = 48 * HOUR_MS  # spans that are older than the estimates at hand by so much stay as they are
@@ -41,7 +41,7 @@ class Averaging:
         self._heard = dict.fromkeys(journal.closed_until(), True)
         self._newest = int(journal.fact(FACT) or 0)
         self._look = Every(LOOK_MS)
-        for sensor, start_ms, first, last in journal.made_after(self._newest):
+        for sensor, start_ms, first, last in journal.closed_windows.made_after(self._newest):
             self._newest = max(self._newest, last)
             self._new[sensor] = _New(start_ms, first)
             self._due[sensor] = None
@@ -71,7 +71,7 @@ class Averaging:
         """Make the means of one sensor; the next commit has them."""
         if time.trusted and self._look.due(time.elapsed_ms):
             self._look_at_silent(time.now_ms)
-        if self._commits.has_means or not self._due:
+        if self._commits.has_derived or not self._due:
             return
         sensor = next(iter(self._due))
         until_ms = self._journal.closed_until()[sensor]
@@ -85,7 +85,7 @@ class Averaging:
         del self._due[sensor]
         self._new.pop(sensor, None)
         if means:
-            self._commits.add_means(means)
+            self._commits.add_derived(means)
             first = min((each.number for each in self._new.values()), default=self._newest + 1)
             self._commits.add_fact(FACT, str(first - 1))
 
@@ -111,7 +111,7 @@ class Averaging:
             before = known.get(mean.mean.start_ms)
             if before is None:
                 yield mean
-            elif _content(mean_record(mean)) != _content(json.loads(before.payload or b"{}")):
+            elif content(mean_record(mean)) != content(json.loads(before.payload or b"{}")):
                 number = before.revision
                 yield replace(mean, revision=number + 1, supersedes=number, cause=LATE_READINGS)
 
@@ -119,7 +119,3 @@ class Averaging:
         for window in self._journal.closed_windows.between(sensor, from_ms, until_ms - 1):
             with suppress(BadEstimate):
                 yield decode_estimate(window.payload or b"")
-
-
-def _content(record: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name not in VERSION}

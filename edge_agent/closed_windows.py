@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
-from edge_agent.core.mean_messages import MeanEstimate
+from edge_agent.core.derived import SEPARATOR, Derived
 from edge_agent.core.messages import FINAL, Estimate, Reading
 from edge_agent.core.warming import REACH_MS
 from edge_agent.core.windows import ChannelMean
@@ -46,7 +46,7 @@ class LateReadings(NamedTuple):
 
 
 def closed_row(
-    window: tuple[str, int, int], estimate: Estimate | MeanEstimate, batches: tuple[int, int], now_ms: int
+    window: tuple[str, int, int], estimate: Estimate | Derived, batches: tuple[int, int], now_ms: int
 ) -> tuple[Any, ...]:
     """The row of a window (series, start, number of the estimate) that was closed or revised.
 
@@ -136,6 +136,20 @@ class ClosedWindows:
         query = """SELECT sensor, start_ms, revision, closed_ms FROM closed
             WHERE revision > 0 AND instr(sensor, '/') = 0"""
         return iter(self._db.execute(query).fetchall())
+
+    def made_after(self, id_: int) -> list[tuple[str, int, int, int]]:
+        """Each sensor with estimates above this number: the first start, the first and the last number."""
+        return self._after(id_, "sensor, min(start_ms)", "sensor")
+
+    def starts_after(self, id_: int) -> list[tuple[int, int, int]]:
+        """Each start of estimates above this number: the first and the last number."""
+        return self._after(id_, "start_ms", "start_ms")
+
+    def _after(self, id_: int, what: str, by: str) -> list[Any]:
+        query = f"""SELECT {what}, min(id), max(id) FROM estimate
+            WHERE id > ? AND instr(sensor, '{SEPARATOR}') = 0 GROUP BY {by}"""  # noqa: S608
+        with trouble(self._path):
+            return self._db.execute(query, (id_,)).fetchall()
 
     def ahead(self, closed_until: Mapping[str, int]) -> set[tuple[str, int]]:
         """Closed windows beyond the first that is open: they come from implausible timestamps."""

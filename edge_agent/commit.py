@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from edge_agent.core.mean_messages import MeanEstimate
+from edge_agent.core.derived import Derived
 from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.positions import Fix
 from edge_agent.core.revisions import Due
@@ -80,14 +80,14 @@ class GroupCommit:
         self._change.estimates += revised.estimates
         self._change.settled += revised.settled
 
-    def add_means(self, means: list[MeanEstimate]) -> None:
-        """Means over hours of estimates that the journal has."""
-        self._change.means += means
+    def add_derived(self, derived: Iterable[Derived]) -> None:
+        """What follows from estimates that the journal has."""
+        self._change.derived += derived
 
     @property
-    def has_means(self) -> bool:
-        """Whether means wait for the next commit."""
-        return bool(self._change.means)
+    def has_derived(self) -> bool:
+        """Whether something derived waits for the next commit."""
+        return bool(self._change.derived)
 
     def has_committed(self, due: Due) -> bool:
         """Whether the journal has every estimate, and the late readings of windows that are due."""
@@ -105,7 +105,7 @@ class GroupCommit:
     def due(self, elapsed_ms: int) -> bool:
         """Whether to commit now; estimates and facts do not wait, all else waits up to `commit_ms`."""
         self._now_ms, change = elapsed_ms, self._change
-        if change.estimates or change.released or change.settled or change.facts or change.means:
+        if change.estimates or change.released or change.settled or change.facts or change.derived:
             return True
         if not self._messages and not change:
             return False

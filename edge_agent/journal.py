@@ -14,8 +14,8 @@ import msgpack  # type: ignore[import-untyped]
 
 from edge_agent import database
 from edge_agent.closed_windows import ClosedWindows, Settled, closed_row
+from edge_agent.core.derived import SEPARATOR, Derived
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
-from edge_agent.core.mean_messages import SEPARATOR, MeanEstimate, encode_mean
 from edge_agent.core.messages import LAST_MS, LIMIT, Estimate, Reading, encode_estimate, is_sensor
 from edge_agent.core.positions import MOST, Fix
 from edge_agent.database import INSERT, REBUILD_FROM, sound, trouble
@@ -73,11 +73,11 @@ class Change:
     late: list[Reading] = field(default_factory=list)  # of closed windows, for a revision
     too_late: list[Reading] = field(default_factory=list)  # of final windows
     settled: list[Settled] = field(default_factory=list)
-    means: list[MeanEstimate] = field(default_factory=list)
+    derived: list[Derived] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         kept = self.readings or self.held or self.released or self.estimates or self.closed_until
-        late = self.late or self.too_late or self.settled or self.means
+        late = self.late or self.too_late or self.settled or self.derived
         return bool(kept or late or self.delivered or self.facts or self.fixes)
 
 
@@ -182,7 +182,7 @@ class Journal:
             if outgoing:
                 self._insert(outgoing, closed, now_ms)
                 last_batch = self._next_batch if change.readings else self._next_batch - 1
-                self._insert_closed(outgoing, [*change.estimates, *change.means], last_batch, now_ms)
+                self._insert_closed(outgoing, [*change.estimates, *change.derived], last_batch, now_ms)
             if change.late or change.too_late or change.settled:
                 self._insert_late(change, now_ms)
             states = ((name, *state) for name, state in sensors.items())
@@ -213,7 +213,7 @@ class Journal:
     def _insert_closed(
         self,
         outgoing: list[Outgoing],
-        estimates: Sequence[Estimate | MeanEstimate],
+        estimates: Sequence[Estimate | Derived],
         last_batch: int,
         now_ms: int,
     ) -> None:
@@ -229,13 +229,6 @@ class Journal:
         self.closed_windows.settle(change.settled)
         self.closed_windows.insert_late(change.late, waiting=True, now_ms=now_ms)
         self.closed_windows.insert_late(change.too_late, waiting=False, now_ms=now_ms)
-
-    def made_after(self, id_: int) -> list[tuple[str, int, int, int]]:
-        """Each sensor with estimates above this number: the first start, the first and the last number."""
-        query = f"""SELECT sensor, min(start_ms), min(id), max(id) FROM estimate
-            WHERE id > ? AND instr(sensor, '{SEPARATOR}') = 0 GROUP BY sensor"""  # noqa: S608
-        with trouble(self.path):
-            return self._db.execute(query, (id_,)).fetchall()
 
     def waiting(self, after: int, most: int) -> list[Outgoing]:
         """The oldest estimates that are not delivered, with numbers above `after`."""
@@ -341,15 +334,12 @@ class Journal:
         """The new states of sensors and their numbered estimates; they become valid with the commit."""
         sensors: dict[str, tuple[int, int]] = {}
         outgoing = []
-        made: list[tuple[str, int, int, Estimate | MeanEstimate]] = [
-            *((each.sensor, each.start_ms, each.end_ms, each) for each in change.estimates),
-            *((each.series, each.mean.start_ms, each.mean.end_ms, each) for each in change.means),
-        ]
-        for id_, (name, start_ms, end_ms, each) in enumerate(made, self._next_estimate):
+        made: list[Estimate | Derived] = [*change.estimates, *change.derived]
+        for id_, each in enumerate(made, self._next_estimate):
+            name = each.sensor if isinstance(each, Estimate) else each.series
             closed_ms, seq = sensors.get(name) or self._sensors.get(name, (0, 0))
-            sensors[name] = max(closed_ms, end_ms), seq + 1
-            payload = _encoded(each, seq + 1)
-            outgoing.append(Outgoing(id_, name, start_ms, payload, each.revision))
+            sensors[name] = max(closed_ms, each.end_ms), seq + 1
+            outgoing.append(Outgoing(id_, name, each.start_ms, _encoded(each, seq + 1), each.revision))
         for name, closed_ms in change.closed_until.items():
             _, seq = sensors.get(name) or self._sensors.get(name, (0, 0))
             sensors[name] = closed_ms, seq
@@ -406,10 +396,10 @@ class Journal:
             yield db
 
 
-def _encoded(estimate: Estimate | MeanEstimate, seq: int) -> bytes:
+def _encoded(estimate: Estimate | Derived, seq: int) -> bytes:
     if isinstance(estimate, Estimate):
         return encode_estimate(replace(estimate, seq=seq))
-    return encode_mean(replace(estimate, seq=seq))
+    return estimate.encode(seq)
 
 
 def decoded(blob: bytes) -> tuple[list[Reading], list[Trace]]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from edge_agent.core.card import card
-from edge_agent.core.mean_messages import SEPARATOR
+from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.model import Model
 from edge_agent.core.model_changes import ModelChanges
 from edge_agent.core.topics import OwnTopics
@@ -113,9 +113,7 @@ class Publisher:
             self._after = each.id
             if each.id in in_flight:
                 continue
-            sensor, _, every = each.sensor.partition(SEPARATOR)
-            topic = self._topics.mean(sensor, every) if every else self._topics.estimate(sensor)
-            mid = self._connection.publish(topic, each.payload)
+            mid = self._connection.publish(self._topics.series(each.sensor), each.payload)
             self._sent[mid] = each.id
             if each.id == self._newest.get(each.sensor, (0, 0))[1]:
                 self._publish_latest(each)

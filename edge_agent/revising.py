@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from edge_agent.clock import Timekeeper
 from edge_agent.closed_windows import ClosedWindow, Settled
+from edge_agent.core.derived import content
 from edge_agent.core.errors import JournalUnavailable
 from edge_agent.core.messages import LATE_READINGS, Estimate, Reading, estimate_record
 from edge_agent.core.model import Model
@@ -17,8 +18,6 @@ from edge_agent.core.revisions import Due, Revisions
 from edge_agent.core.warming import REACH_MS
 from edge_agent.core.windows import Window, Windows, window_of
 from edge_agent.journal import Journal
-
-VERSION = frozenset(("seq", "revision", "supersedes", "cause", "status"))  # says nothing of the air
 
 
 class Revised(NamedTuple):
@@ -143,7 +142,7 @@ def _differing(
         elif estimate.start_ms >= first_ms and before.payload is not None:
             record = _record(before)
             same = (record.get("model"), record.get("unit")) == (estimate.model, estimate.unit)
-            if (same or estimate.start_ms in changed) and _content(estimate_record(estimate)) != _content(
+            if (same or estimate.start_ms in changed) and content(estimate_record(estimate)) != content(
                 record
             ):
                 number = before.revision
@@ -153,10 +152,6 @@ def _differing(
 def _place(record: Mapping[str, Any]) -> Place:
     moving = "moving" in record.get("reasons", ())
     return Place(decode_position(record.get("position")), record.get("site"), moving)
-
-
-def _content(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name not in VERSION}
 
 
 def _record(window: ClosedWindow) -> dict[str, Any]:

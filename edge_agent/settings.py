@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,31 +20,14 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from edge_agent import mistakes
 from edge_agent.core import messages
 from edge_agent.core.errors import BadSettings
-from edge_agent.core.messages import CHANNELS, TEMPLATES, Decoder, is_sensor, topic_filter
+from edge_agent.core.messages import CHANNELS, TEMPLATES, Decoder, topic_filter
 from edge_agent.core.topics import ROOT, OwnTopics
 from edge_agent.core.units import Conditions, PublishUnit
 from edge_agent.core.windows import COVERAGE
 from edge_agent.settings_files import Merged
+from edge_agent.settings_values import AgentTopic, Count, Host, Name, OneTopic, Positive
 
 DEFAULT_FILE = Path("/etc/edge-agent/edge-agent.toml")
-
-Positive = Annotated[float, Field(gt=0, le=1e6)]
-Count = Annotated[int, Field(gt=0)]
-
-
-def _one_name(value: str) -> str:
-    if not is_sensor(value):
-        raise ValueError("expected 1-64 printable characters without / + #")
-    return value
-
-
-def _agent_topic(value: str) -> str:
-    if value.split("/").count("{agent}") != 1:
-        raise ValueError("expected a topic with {agent} as one of its levels")
-    rest = value.replace("{agent}", "a", 1)
-    if not rest.isprintable() or set(rest) & set("+#{}") or rest[0] == "$" or len(rest) > 256:
-        raise ValueError("expected a topic without + # $ or other braces")
-    return value
 
 
 def _reaches(filter_: str, root: str) -> bool:
@@ -54,23 +36,6 @@ def _reaches(filter_: str, root: str) -> bool:
     return len(levels) > len(above) and all(
         level in ("+", its) for level, its in zip(levels, above, strict=False)
     )
-
-
-def _host(value: str) -> str:
-    if not value or not value.isprintable() or set(value) & set("/ @"):
-        raise ValueError("expected a name or an address, without mqtt:// and without a port")
-    return value
-
-
-def _one_topic(value: str) -> str:
-    if not value or not value.isprintable() or set(value) & set("+#") or len(value) > 256:
-        raise ValueError("expected one topic of printable characters, without + and #")
-    return value
-
-
-Host = Annotated[str, AfterValidator(_host)]
-Name = Annotated[str, AfterValidator(_one_name)]
-AgentTopic = Annotated[str, AfterValidator(_agent_topic)]
 
 
 class Section(BaseModel):
@@ -186,6 +151,13 @@ class Estimates(Section):
         return PublishUnit(self.publish_unit, conditions) if self.publish_unit else None
 
 
+class Consensus(Section):
+    """One estimate for all sensors of the van, which are in the same air; no sensors mean all."""
+
+    patience_s: float = Field(600, ge=0, le=86_400)
+    sensors: tuple[Name, ...] = ()
+
+
 class Position(Section):
     """Where the agent is: fixed, or from a topic; neither is the default."""
 
@@ -193,7 +165,7 @@ class Position(Section):
     longitude: float | None = Field(None, ge=-180, le=180)
     site: Name | None = None
     elevation_m: float | None = Field(None, ge=-500, le=9_000)
-    topic: Annotated[str, AfterValidator(_one_topic)] | None = None
+    topic: OneTopic | None = None
     moving_kmh: float = Field(5, ge=0, le=1_000)
     moving_m: float = Field(100, ge=0, le=1_000_000)
     hold_s: float = Field(3_600, ge=0, le=86_400)
@@ -296,6 +268,7 @@ class Settings(BaseSettings):
     topics: Topics = Topics()
     windows: Windows = Windows()
     estimates: Estimates = Estimates()
+    consensus: Consensus | None = None
     position: Position = Position()
     sites: tuple[Site, ...] = Field((), max_length=1_000)
     journal: Journal = Journal()

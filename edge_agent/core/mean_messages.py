@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.means import HOUR_MS, Part, SpanMean, running_means
 from edge_agent.core.messages import FINAL, PRELIMINARY, Estimate, format_time
 
 SPANS_MS = {"1h": HOUR_MS, "8h": 8 * HOUR_MS}
-SEPARATOR = "/"  # between sensor and span in the name of a series: no sensor has it in its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,21 @@ class MeanEstimate:
     def series(self) -> str:
         """The name under which the journal has it."""
         return f"{self.sensor}{SEPARATOR}{self.every}"
+
+    @property
+    def start_ms(self) -> int:
+        """The start of the span."""
+        return self.mean.start_ms
+
+    @property
+    def end_ms(self) -> int:
+        """The end of the span."""
+        return self.mean.end_ms
+
+    def encode(self, seq: int) -> bytes:
+        """As JSON, with a sequence number."""
+        record = mean_record(replace(self, seq=seq))
+        return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
 
 
 def mean_estimates(
@@ -67,11 +82,6 @@ def part_of(estimate: Estimate) -> Part:
         estimate.unit,
         estimate.model,
     )
-
-
-def encode_mean(estimate: MeanEstimate) -> bytes:
-    """A mean as JSON."""
-    return json.dumps(mean_record(estimate), separators=(",", ":"), allow_nan=False).encode()
 
 
 def mean_record(estimate: MeanEstimate) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
+from edge_agent.core.derived import SEPARATOR
+
 ROOT = "respire/{agent}"
+CONSENSUS = "consensus/co"  # the series, and its topic below the root
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,18 @@ class OwnTopics:
     def mean(self, sensor: str, every: str) -> str:
         """The means over hours of a sensor, `1h` or `8h`."""
         return f"{self.estimate(sensor)}/{every}"
+
+    @property
+    def consensus(self) -> str:
+        """The consensus of the van's sensors."""
+        return f"{self.root}/{CONSENSUS}"
+
+    def series(self, name: str) -> str:
+        """The topic of what the journal has under a name: a sensor, its means, or the consensus."""
+        if name == CONSENSUS:
+            return self.consensus
+        sensor, _, every = name.partition(SEPARATOR)
+        return self.mean(sensor, every) if every else self.estimate(sensor)
 
     def latest(self, sensor: str) -> str:
         """The newest estimate of a sensor."""

@@ -31,6 +31,7 @@ BESIDE = {
 }
 BESIDE_FILES = {
     "averaging",
+    "derivations",
     "clock",
     "log",
     "maintenance",

@@ -12,6 +12,7 @@ from edge_agent import history, settings
 from edge_agent.core import positions, quality, request
 from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.core.card import card
+from edge_agent.core.consensus_messages import SUSPICIONS, consensus_of, consensus_record
 from edge_agent.core.mean_messages import mean_estimates, mean_record
 from edge_agent.core.messages import Estimate, decode_estimate, estimate_record, parse_time
 from edge_agent.core.model import Model
@@ -135,7 +136,7 @@ def test_the_topics_are_the_defaults() -> None:
     own, sensor = defaults.own_topics, "5A2D"
     expected = [topic.format(sensor=sensor, channel="op1") for topic in defaults.topics.readings]
     expected += [own.estimate(sensor), own.latest(sensor), own.mean(sensor, "1h"), own.mean(sensor, "8h")]
-    expected += [own.model(sensor)]
+    expected += [own.model(sensor), own.consensus]
     expected += [
         own.alert(sensor, "co-8h"),
         own.status,
@@ -218,3 +219,16 @@ def test_every_field_of_a_mean_is_described_in_order(model: Model) -> None:
     record, example = mean_record(mean), json.loads(TEXT.split("## Means")[1].split("\n\n")[2])
     assert column("field of a mean") == list(record) == list(example)
     assert (record["minutes"], record["expected"]) == (example["minutes"], example["expected"])
+
+
+def test_every_field_of_a_consensus_is_described_in_order() -> None:
+    """And the example is one; every reason to leave a sensor out, and of the consensus, is described."""
+    pair = [Estimate(sensor, 0, 900_000, 9, (), {}, {}) for sensor in ("5A2D", "5CB6")]
+    consensus = consensus_of(pair)
+    assert consensus
+    example = json.loads(TEXT.split("## Consensus")[1].split("\n\n")[2])
+    assert column("field of a consensus") == list(consensus_record(consensus)) == list(example)
+    source = (ROOT / "edge_agent/core/consensus_messages.py").read_text()
+    codes = {*column("left out because"), *column("reason of a consensus")}
+    assert all(f'"{code}"' in source for code in codes)
+    assert {*SUSPICIONS} < codes

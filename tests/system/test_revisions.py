@@ -18,8 +18,10 @@ from paho.mqtt.client import Client, MQTTMessage
 from edge_agent.archive import Archive
 from edge_agent.bundles import Bundles
 from edge_agent.core import bundle
+from edge_agent.core.consensus_messages import consensus_of, consensus_record
+from edge_agent.core.derived import content
 from edge_agent.core.mean_messages import mean_estimates, mean_record
-from edge_agent.core.messages import Reading, decode_estimate, encode_estimate
+from edge_agent.core.messages import Estimate, Reading, decode_estimate, encode_estimate
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from tests.conftest import make_model, make_warming_model
@@ -29,7 +31,6 @@ from tests.support.processes import start
 START_MS = 1_706_745_600_000  # midnight
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 TICK_MS = 15 * MINUTE_MS
-VERSION = ("seq", "revision", "supersedes", "cause", "status")
 CHANNELS = (("op1", 231.0), ("op2", 206.0), ("temperature", 24.0))
 SITES = (0.0, 2.5, -3.0, 6.0)  # degrees warmer or colder at each of the four sites
 
@@ -85,9 +86,14 @@ def means(records: Iterable[dict[str, Any]]) -> dict[tuple[str, str, str], dict[
     return found
 
 
-def content(record: dict[str, Any]) -> dict[str, Any]:
-    """What an estimate says of the air, and not of its version."""
-    return {name: value for name, value in record.items() if name not in VERSION}
+def consensuses(records: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The consensus of each window of these estimates."""
+    windows: dict[int, list[Estimate]] = {}
+    for each in records:
+        estimate = decode_estimate(json.dumps({**each, "seq": 0, "revision": 0}).encode())
+        windows.setdefault(estimate.start_ms, []).append(estimate)
+    made = [consensus_of(sorted(each, key=lambda one: one.sensor)) for each in windows.values()]
+    return {record["start"]: content(record) for each in made if each and (record := consensus_record(each))}
 
 
 class Consumer:
@@ -96,9 +102,11 @@ class Consumer:
     def __init__(self, consumer: Client) -> None:
         self.payloads: dict[tuple[str, str, int], bytes] = {}
         self.means: dict[tuple[str, str, str], dict[str, Any]] = {}  # sensor, span, start
+        self.consensus: dict[str, dict[str, Any]] = {}  # start -> the newest
         self.contradictions: list[tuple[str, str, int]] = []
         consumer.on_message = self._on_message
-        consumer.subscribe([(f"respire/van-1/calibrated/+/co{span}", 1) for span in ("", "/1h", "/8h")])
+        topics = [f"respire/van-1/calibrated/+/co{span}" for span in ("", "/1h", "/8h")]
+        consumer.subscribe([(topic, 1) for topic in (*topics, "respire/van-1/consensus/co")])
 
     def _on_message(self, _client: Client, _data: object, message: MQTTMessage) -> None:
         record = json.loads(message.payload)
@@ -107,13 +115,16 @@ class Consumer:
             if record["revision"] >= self.means.get(place, record)["revision"]:
                 self.means[place] = record
             return
-        key = record["sensor"], record["start"], record["revision"]
+        if "left_out" in record:
+            before = self.consensus.get(record["start"], record)
+            self.consensus[record["start"]] = max(before, record, key=lambda each: int(each["revision"]))
+        key = record.get("sensor", ""), record["start"], record["revision"]
         if self.payloads.setdefault(key, bytes(message.payload)) != bytes(message.payload):
             self.contradictions.append(key)
 
     def newest(self) -> dict[tuple[str, str], dict[str, Any]]:
         found = sorted(self.payloads.items(), key=lambda each: each[0][2])
-        return {(sensor, begin): json.loads(payload) for (sensor, begin, _), payload in found}
+        return {(sensor, begin): json.loads(payload) for (sensor, begin, _), payload in found if sensor}
 
 
 class Gateway:
@@ -121,7 +132,7 @@ class Gateway:
 
     def __init__(self, directory: Path, broker: Broker, bundles: Path) -> None:
         # The clock moves in steps of 15 minutes, which must not be taken for readings from the future.
-        extra = "[windows]\nfuture_s = 3600\n[estimates]\nmeans = true\n"
+        extra = "[windows]\nfuture_s = 3600\n[estimates]\nmeans = true\n[consensus]\n"
         extra += '[journal]\ncommit_messages = 5\ndurability = "process-crash"\n'
         self.agent = AgentProcess(directory, broker.port, bundles, extra)
         (directory / "clock").write_bytes(struct.pack("<q", START_MS))
@@ -200,9 +211,10 @@ def run(directory: Path, broker: Broker, bundles: Path, days: float, kills: int)
         consumer = Consumer(ear)
         simulate(gateway, van, stream, kills)
         replayed = expected(stream, bundles)
-        averaged = means(replayed.values())
+        averaged, agreed = means(replayed.values()), consensuses(replayed.values())
         wait_until(lambda: len(consumer.newest()) >= len(replayed), what="every window")
         wait_until(lambda: len(consumer.means) >= len(averaged), what="every mean")
+        wait_until(lambda: len(consumer.consensus) >= len(agreed), what="every consensus")
         gateway.agent.kill()
     newest = consumer.newest()
     print(Counter(record["revision"] for record in newest.values()))
@@ -211,6 +223,8 @@ def run(directory: Path, broker: Broker, bundles: Path, days: float, kills: int)
     assert max(record["revision"] for record in newest.values()) <= 8
     assert exported(gateway.agent.state) == replayed
     assert {place: content(record) for place, record in consumer.means.items()} == averaged
+    assert {begin: content(record) for begin, record in consumer.consensus.items()} == agreed
+    assert {"late_sensor", "late_readings"} <= {record["cause"] for record in consumer.consensus.values()}
 
 
 def exported(state: Path) -> dict[tuple[str, str], dict[str, Any]]:

@@ -1,0 +1,128 @@
+"""The consensus of the van: after each commit, that of the windows which new estimates complete or change."""
+
+import json
+from collections.abc import Container, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import NamedTuple
+
+from edge_agent.clock import Timekeeper
+from edge_agent.commit import GroupCommit
+from edge_agent.core.consensus_messages import (
+    LATE_SENSOR,
+    ConsensusEstimate,
+    consensus_of,
+    consensus_record,
+)
+from edge_agent.core.derived import SEPARATOR, content
+from edge_agent.core.errors import BadEstimate
+from edge_agent.core.messages import LATE_READINGS, PRELIMINARY, Estimate, decode_estimate
+from edge_agent.core.topics import CONSENSUS
+from edge_agent.journal import Journal, Outgoing
+from edge_agent.settings import Settings
+
+FACT = "consensus_until"  # the last estimate that the consensus of its window has
+LATELY_MS = 3_600_000  # a sensor without a window for so long is not waited for
+LONGEST_MS = 48 * 3_600_000  # after a start, windows older than the newest by so much stay as they are
+
+
+class _New(NamedTuple):
+    """Estimates of a window that its consensus does not have: since when, and the number of the first."""
+
+    since_ms: int | None  # by the steady clock
+    number: int
+
+
+class Comparing:
+    """Compares the consensus in the journal with what the estimates give now, one window at a time."""
+
+    def __init__(
+        self, settings: Settings, journal: Journal, commits: GroupCommit, models: Container[str]
+    ) -> None:
+        """`models` has the sensors with a model; it may change."""
+        chosen = settings.consensus
+        self._journal, self._commits, self._models = journal, commits, models
+        self._only = frozenset(chosen.sensors if chosen else ())
+        self._patience_ms = int((chosen.patience_s if chosen else 0) * 1000)
+        self._length_ms = settings.windows.length_s * 1000
+        self._busy = False
+        self._new: dict[int, _New] = {}  # start of a window -> what is new in it
+        self._newest = int(journal.fact(FACT) or 0)
+        waiting = journal.closed_windows.starts_after(self._newest)
+        newest_ms = max((start_ms for start_ms, _, _ in waiting), default=0)
+        for start_ms, first, last in waiting:
+            self._newest = max(self._newest, last)
+            if start_ms > newest_ms - LONGEST_MS:
+                self._new[start_ms] = _New(None, first)
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is more to do soon."""
+        return self._busy
+
+    def note(self, committed: Iterable[Outgoing]) -> None:
+        """These estimates are in the journal now."""
+        for each in committed:
+            if SEPARATOR not in each.sensor and self._takes(each.sensor):
+                self._newest = max(self._newest, each.id)
+                self._new.setdefault(each.start_ms, _New(None, each.id))
+
+    def run_due(self, time: Timekeeper) -> None:
+        """Make the consensus of one window; the next commit has it."""
+        if not self._new or self._commits.has_derived:
+            return
+        start_ms = self._due(time.elapsed_ms)
+        self._busy = start_ms is not None
+        if start_ms is None:
+            return
+        made = self._differing(start_ms)
+        # Not before the reads above, which may fail: the window is then looked at again.
+        del self._new[start_ms]
+        if made:
+            self._commits.add_derived([made])
+            first = min((each.number for each in self._new.values()), default=self._newest + 1)
+            self._commits.add_fact(FACT, str(first - 1))
+
+    def _due(self, elapsed_ms: int) -> int | None:
+        """The first window that every sensor has closed, or that has waited for long enough."""
+        closed_until = {
+            sensor: closed_ms
+            for sensor, closed_ms in self._journal.closed_until().items()
+            if self._takes(sensor)
+        }
+        for start_ms, (since_ms, number) in sorted(self._new.items()):
+            if since_ms is None:
+                self._new[start_ms] = _New(elapsed_ms, number)
+            lately = (each for each in closed_until.values() if each > start_ms - LATELY_MS)
+            complete = min(lately, default=0) >= start_ms + self._length_ms
+            if complete or elapsed_ms - (elapsed_ms if since_ms is None else since_ms) >= self._patience_ms:
+                return start_ms
+        return None
+
+    def _takes(self, sensor: str) -> bool:
+        return sensor in self._models and (not self._only or sensor in self._only)
+
+    def _differing(self, start_ms: int) -> ConsensusEstimate | None:
+        """The consensus of a window, if it is not in the journal, or says something else there."""
+        sensors = sorted(filter(self._takes, self._journal.closed_until()))
+        estimates = [each for sensor in sensors if (each := self._estimate(sensor, start_ms))]
+        made = consensus_of(estimates)
+        before = self._journal.closed_windows.one(CONSENSUS, start_ms)
+        if made is None:
+            return None
+        if len(estimates) < len(sensors):
+            made = replace(made, status=PRELIMINARY)
+        if before is None:
+            return made
+        record, then = consensus_record(made), json.loads(before.payload or b"{}")
+        if content(record) == content(then):
+            return None
+        known = {*then.get("sensors", ()), *then.get("left_out", ())}
+        cause = LATE_SENSOR if {each.sensor for each in estimates} - known else LATE_READINGS
+        return replace(made, revision=before.revision + 1, supersedes=before.revision, cause=cause)
+
+    def _estimate(self, sensor: str, start_ms: int) -> Estimate | None:
+        window = self._journal.closed_windows.one(sensor, start_ms)
+        with suppress(BadEstimate):
+            return decode_estimate(window.payload or b"") if window else None
+        return None

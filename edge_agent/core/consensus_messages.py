@@ -1,0 +1,185 @@
+"""The consensus of a van as a message: which sensors took part in a window, which did not, and why."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from edge_agent.core.consensus import FEWEST, combine
+from edge_agent.core.messages import FINAL, PRELIMINARY, Estimate, format_time
+from edge_agent.core.places import Position
+from edge_agent.core.quality import Flag
+from edge_agent.core.robust import robust_spread
+from edge_agent.core.topics import CONSENSUS
+from edge_agent.core.units import Conditions
+
+LATE_SENSOR = "late_sensor"  # the cause of a revision, beside late readings
+SUSPICIONS = ("swapped_suspected", "sensitivity_lost", "drifting", "disagrees")
+FEW = 3  # with fewer sensors nobody can say which one is wrong
+
+
+@dataclass(frozen=True, slots=True)
+class ConsensusEstimate:
+    """One estimate of the van for one window, with what is needed to judge it."""
+
+    start_ms: int
+    end_ms: int
+    agent: str
+    gas: str | None
+    unit: str | None
+    unit_at: Conditions | None
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float | None
+    spread: float | None
+    quality: int
+    reasons: tuple[str, ...]
+    sensors: Mapping[str, float]  # sensor -> its share
+    left_out: Mapping[str, str]  # sensor -> why
+    position: Position | None
+    site: str | None
+    status: str
+    seq: int = 0
+    revision: int = 0
+    supersedes: int | None = None
+    cause: str | None = None
+
+    @property
+    def series(self) -> str:
+        """The name under which the journal has it."""
+        return CONSENSUS
+
+    def encode(self, seq: int) -> bytes:
+        """As JSON, with a sequence number."""
+        record = consensus_record(replace(self, seq=seq))
+        return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
+
+
+def consensus_of(estimates: Sequence[Estimate]) -> ConsensusEstimate | None:
+    """The consensus of the estimates of one window, of different sensors; None of fewer than two."""
+    if len(estimates) < FEWEST:
+        return None
+    used, left_out = _admitted(estimates)
+    first = (used or estimates)[0]
+    values = np.array([[each.value for each in used] or [np.nan]], dtype=float)
+    levels = [each.level for each in used if each.level is not None]
+    combined = combine(values, _half_widths(used), min(levels, default=0.9))
+    weights = combined.weights[0, : len(used)].tolist()
+    left_out |= {e.sensor: "far_from_others" for e, w in zip(used, weights, strict=True) if w == 0.0}
+    shares = {e.sensor: w for e, w in zip(used, weights, strict=True) if w > 0.0}
+    value, half = (float(each[0]) if shares else None for each in (combined.value, combined.half_width))
+    bounded = half is not None and value is not None and bool(levels)
+    taking = [each for each in used if each.sensor in shares]
+    quality, reasons = _judged(taking)
+    return ConsensusEstimate(
+        start_ms=first.start_ms,
+        end_ms=first.end_ms,
+        agent=first.agent,
+        gas=first.gas,
+        unit=first.unit,
+        unit_at=first.unit_at,
+        value=value,
+        low=value - half if bounded else None,  # type: ignore[operator]
+        high=value + half if bounded else None,  # type: ignore[operator]
+        level=min(levels) if bounded else None,
+        spread=float(combined.spread[0]) if shares else None,
+        quality=quality,
+        reasons=reasons,
+        sensors=shares,
+        left_out=left_out,
+        position=first.position,
+        site=first.site,
+        status=FINAL if all(each.status == FINAL for each in estimates) else PRELIMINARY,
+    )
+
+
+def _admitted(estimates: Sequence[Estimate]) -> tuple[list[Estimate], dict[str, str]]:
+    """The estimates to combine, and why the others are left out; none are combined if only one is left."""
+    kinds = Counter((each.gas, each.unit) for each in estimates if each.value is not None)
+    kind = kinds.most_common(1)[0][0] if kinds else (None, None)
+    left_out = {each.sensor: why for each in estimates if (why := _unusable(each, kind))}
+    used = [each for each in estimates if each.sensor not in left_out]
+    for doubt in (_suspicion, _unbounded):
+        doubted = {each.sensor: why for each in used if (why := doubt(each))}
+        # If too many are doubted, the doubt says more about the rule than about a sensor.
+        if len(used) - len(doubted) >= FEWEST:
+            left_out |= doubted
+            used = [each for each in used if each.sensor not in doubted]
+    if len(used) < FEWEST:
+        return [], {**left_out, **{each.sensor: "alone" for each in used}}
+    return used, left_out
+
+
+def _unusable(estimate: Estimate, kind: tuple[str | None, str | None]) -> str | None:
+    if estimate.value is None:
+        return "no_value"
+    if estimate.quality == Flag.FAIL:
+        return "failed"
+    if (estimate.gas, estimate.unit) != kind:
+        return "other_unit"
+    return "stuck_value" if "stuck_value" in estimate.reasons else None
+
+
+def _suspicion(estimate: Estimate) -> str | None:
+    return next((reason for reason in SUSPICIONS if reason in estimate.reasons), None)
+
+
+def _unbounded(estimate: Estimate) -> str | None:
+    return "no_interval" if estimate.low is None else None
+
+
+def _half_widths(used: Sequence[Estimate]) -> Any:
+    """(1, n); without any interval the sensors count alike, as far apart as they are."""
+    if not used:
+        return np.array([[np.nan]])
+    halves = [[None if e.low is None or e.high is None else (e.high - e.low) / 2.0 for e in used]]
+    if any(half is None for half in halves[0]):
+        return np.full((1, len(used)), robust_spread(np.array([each.value for each in used], dtype=float)))
+    return np.array(halves, dtype=float)
+
+
+def _judged(used: Sequence[Estimate]) -> tuple[int, tuple[str, ...]]:
+    """The quality of a consensus: what more than half of its sensors say, and whether they are enough."""
+    if not used:
+        return Flag.MISSING, ("too_few_sensors",)
+    said = Counter(reason for each in used for reason in each.reasons)
+    reasons = [reason for reason, count in said.items() if 2 * count > len(used)]
+    reasons += ["few_sensors"] if len(used) < FEW else []
+    return Flag.SUSPECT if reasons else Flag.PASS, tuple(reasons)
+
+
+def consensus_record(consensus: ConsensusEstimate) -> dict[str, Any]:
+    """A consensus as the map of the wire contract."""
+    return {
+        "v": 1,
+        "gas": consensus.gas,
+        "value": _rounded(consensus.value),
+        "unit": consensus.unit,
+        "unit_at": consensus.unit_at and consensus.unit_at._asdict(),
+        "low": _rounded(consensus.low),
+        "high": _rounded(consensus.high),
+        "level": consensus.level,
+        "spread": _rounded(consensus.spread),
+        "start": format_time(consensus.start_ms),
+        "end": format_time(consensus.end_ms),
+        "seq": consensus.seq,
+        "revision": consensus.revision,
+        "supersedes": consensus.supersedes,
+        "cause": consensus.cause,
+        "status": consensus.status,
+        "quality": int(consensus.quality),
+        "reasons": list(consensus.reasons),
+        "sensors": {sensor: round(share, 4) for sensor, share in consensus.sensors.items()},
+        "left_out": dict(consensus.left_out),
+        "position": consensus.position and consensus.position._asdict(),
+        "site": consensus.site,
+        "agent": consensus.agent,
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 9)

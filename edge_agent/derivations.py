@@ -1,0 +1,55 @@
+"""What the agent derives from committed estimates, each part switched on by the settings."""
+
+from collections.abc import Container, Iterable
+from typing import Protocol
+
+from edge_agent.clock import Timekeeper
+from edge_agent.commit import GroupCommit
+from edge_agent.journal import Journal, Outgoing
+from edge_agent.settings import Settings
+
+
+class Derivation(Protocol):
+    """One part: it is told of committed estimates, and does a little work at a time."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is more to do soon."""
+
+    def note(self, committed: Iterable[Outgoing]) -> None:
+        """These estimates are in the journal now."""
+
+    def run_due(self, time: Timekeeper) -> None:
+        """Do a little; the next commit has it."""
+
+
+class Derivations:
+    """All parts that are switched on; most agents have none, and pay nothing."""
+
+    def __init__(
+        self, settings: Settings, journal: Journal, commits: GroupCommit, models: Container[str]
+    ) -> None:
+        self._parts: list[Derivation] = []
+        if settings.estimates.means:
+            from edge_agent.averaging import Averaging  # noqa: PLC0415 - it can be switched off
+
+            self._parts.append(Averaging(journal, commits))
+        if settings.consensus:
+            from edge_agent.comparing import Comparing  # noqa: PLC0415 - as above
+
+            self._parts.append(Comparing(settings, journal, commits, models))
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is more to do soon."""
+        return any(part.waits for part in self._parts)
+
+    def note(self, committed: list[Outgoing]) -> None:
+        """These estimates are in the journal now."""
+        for part in self._parts if committed else ():
+            part.note(committed)
+
+    def run_due(self, time: Timekeeper) -> None:
+        """Let each part do a little."""
+        for part in self._parts:
+            part.run_due(time)

@@ -1,0 +1,43 @@
+"""The kinds of values that settings have, each with its own check."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from edge_agent.core.messages import is_sensor
+
+Positive = Annotated[float, Field(gt=0, le=1e6)]
+Count = Annotated[int, Field(gt=0)]
+
+
+def _one_name(value: str) -> str:
+    if not is_sensor(value):
+        raise ValueError("expected 1-64 printable characters without / + #")
+    return value
+
+
+def _agent_topic(value: str) -> str:
+    if value.split("/").count("{agent}") != 1:
+        raise ValueError("expected a topic with {agent} as one of its levels")
+    rest = value.replace("{agent}", "a", 1)
+    if not rest.isprintable() or set(rest) & set("+#{}") or rest[0] == "$" or len(rest) > 256:
+        raise ValueError("expected a topic without + # $ or other braces")
+    return value
+
+
+def _host(value: str) -> str:
+    if not value or not value.isprintable() or set(value) & set("/ @"):
+        raise ValueError("expected a name or an address, without mqtt:// and without a port")
+    return value
+
+
+def _one_topic(value: str) -> str:
+    if not value or not value.isprintable() or set(value) & set("+#") or len(value) > 256:
+        raise ValueError("expected one topic of printable characters, without + and #")
+    return value
+
+
+Host = Annotated[str, AfterValidator(_host)]
+Name = Annotated[str, AfterValidator(_one_name)]
+AgentTopic = Annotated[str, AfterValidator(_agent_topic)]
+OneTopic = Annotated[str, AfterValidator(_one_topic)]

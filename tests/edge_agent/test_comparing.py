@@ -1,0 +1,168 @@
+"""The consensus from the journal: made when all sensors have closed a window, revised by late ones."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edge_agent.clock import Timekeeper
+from edge_agent.commit import GroupCommit
+from edge_agent.comparing import Comparing
+from edge_agent.core.messages import Estimate
+from edge_agent.journal import Journal
+from edge_agent.settings import Consensus, Settings
+from tests.edge_agent.test_clock import HandClock
+
+START_MS, WINDOW_MS = 1_706_745_600_000, 900_000
+PATIENCE_MS = 600_000
+
+
+def estimate(sensor: str, window: int, value: float | None, **fields: Any) -> Estimate:
+    start_ms = START_MS + window * WINDOW_MS
+    made = Estimate(
+        sensor, start_ms, start_ms + WINDOW_MS, 9 if value is None else 1, (), {"op1": 1.0}, {"op1": 15},
+        value=value, gas="CO", unit="ppm", model="sha256:9f3c", agent="van-1",
+    )  # fmt: skip
+    if value is not None:
+        made = replace(made, low=value - 0.1, high=value + 0.1, level=0.9)
+    return replace(made, **fields)
+
+
+class Gateway:
+    """A journal, its commits and its consensus; the agent's loop in small."""
+
+    def __init__(self, directory: Path, clock: HandClock, **chosen: Any) -> None:
+        self.journal = Journal(directory / "journal.db", WINDOW_MS, "process-crash")
+        self._commits = GroupCommit(self.journal, "boot-1", 1_000, 20)
+        self._time = Timekeeper(clock, doubt_ms=0)
+        settings = Settings(consensus=Consensus(**chosen))
+        self._comparing = Comparing(settings, self.journal, self._commits, {"A", "B", "C", "D"})
+
+    def take(self, *estimates: Estimate) -> list[dict[str, Any]]:
+        """What is published for these estimates."""
+        self._commits.add_estimates(list(estimates), {})
+        self._commit()
+        return self.settle()
+
+    def settle(self) -> list[dict[str, Any]]:
+        self._time.update()
+        found = []
+        for _ in range(4):
+            self._comparing.run_due(self._time)
+            found += self._commit()
+        return found
+
+    def _commit(self) -> list[dict[str, Any]]:
+        committed, _ = self._commits.commit(self._time.now_ms)
+        self._comparing.note(committed)
+        return [json.loads(each.payload) for each in committed if each.sensor == "consensus/co"]
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock(wall_ms=START_MS)
+
+
+@pytest.fixture
+def gateway(tmp_path: Path, clock: HandClock) -> Iterator[Gateway]:
+    made = Gateway(tmp_path, clock)
+    with closing(made.journal):
+        yield made
+
+
+def test_it_waits_for_every_sensor_that_was_heard_lately(gateway: Gateway) -> None:
+    gateway.take(*(estimate(sensor, 0, 1.0) for sensor in "ABC"))
+    assert gateway.take(estimate("A", 1, 1.0)) == []
+    assert gateway.take(estimate("B", 1, 1.2)) == []
+    [made] = gateway.take(estimate("C", 1, 1.1))
+    assert made["value"] == pytest.approx(1.1, abs=0.01)
+    assert made["sensors"].keys() == {"A", "B", "C"}
+    assert (made["seq"], made["revision"], made["cause"], made["quality"]) == (2, 0, None, 1)
+
+
+def test_a_sensor_that_is_late_is_not_waited_for_forever_and_revises_it(
+    gateway: Gateway, clock: HandClock
+) -> None:
+    gateway.take(*(estimate(sensor, 0, 1.0) for sensor in "ABC"))
+    assert gateway.take(estimate("A", 1, 1.0), estimate("B", 1, 1.1)) == []
+    clock.pass_ms(PATIENCE_MS)
+    [first] = gateway.settle()
+    assert (first["sensors"].keys(), first["reasons"]) == ({"A", "B"}, ["few_sensors"])
+    [again] = gateway.take(estimate("C", 1, 1.2))
+    assert again["sensors"].keys() == {"A", "B", "C"}
+    assert (again["revision"], again["supersedes"], again["cause"]) == (1, 0, "late_sensor")
+    [third] = gateway.take(estimate("C", 1, 1.0, revision=1))
+    assert (third["revision"], third["supersedes"], third["cause"]) == (2, 1, "late_readings")
+    assert gateway.take(estimate("C", 1, 1.0, revision=2)) == [], "nothing else is said"
+
+
+def test_one_sensor_has_no_consensus(gateway: Gateway) -> None:
+    assert gateway.take(estimate("A", 0, 1.0)) == []
+
+
+def test_a_sensor_without_a_model_takes_no_part(gateway: Gateway) -> None:
+    assert gateway.take(estimate("A", 0, 1.0), estimate("stranger", 0, 1.0)) == []
+
+
+def test_the_settings_may_name_the_sensors(tmp_path: Path, clock: HandClock) -> None:
+    gateway = Gateway(tmp_path, clock, sensors=("A", "B"))
+    with closing(gateway.journal):
+        [made] = gateway.take(*(estimate(sensor, 0, 1.0) for sensor in "ABC"))
+    assert made["sensors"].keys() == {"A", "B"}
+
+
+def test_it_says_who_was_left_out_and_why(gateway: Gateway) -> None:
+    [made] = gateway.take(
+        estimate("A", 0, 1.0), estimate("B", 0, 1.05), estimate("C", 0, 5.0), estimate("D", 0, None)
+    )
+    assert made["left_out"] == {"C": "far_from_others", "D": "no_value"}
+    assert made["value"] == pytest.approx(1.025, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"quality": 4, "reasons": ("op1_outside_training",)}, "failed"),
+        ({"quality": 3, "reasons": ("stuck_value",)}, "stuck_value"),
+        ({"quality": 3, "reasons": ("drifting",)}, "drifting"),
+        ({"quality": 3, "reasons": ("disagrees", "swapped_suspected")}, "swapped_suspected"),
+        ({"unit": "ppb"}, "other_unit"),
+        ({"low": None, "high": None, "level": None}, "no_interval"),
+    ],
+)
+def test_each_reason_to_leave_one_out(gateway: Gateway, fields: dict[str, Any], why: str) -> None:
+    [made] = gateway.take(estimate("A", 0, 1.0), estimate("B", 0, 1.0), estimate("C", 0, 1.0, **fields))
+    assert made["left_out"] == {"C": why}
+    assert made["sensors"].keys() == {"A", "B"}
+
+
+def test_if_all_are_doubted_all_count(gateway: Gateway) -> None:
+    suspect = {"quality": 3, "reasons": ("drifting",)}
+    [made] = gateway.take(*(estimate(sensor, 0, 1.0, **suspect) for sensor in "ABC"))
+    assert made["sensors"].keys() == {"A", "B", "C"}
+    assert (made["quality"], made["reasons"]) == (3, ["drifting"])
+
+
+def test_of_one_value_there_is_none(gateway: Gateway) -> None:
+    [made] = gateway.take(estimate("A", 0, 1.0), estimate("B", 0, None), estimate("C", 0, None))
+    assert (made["value"], made["low"], made["quality"]) == (None, None, 9)
+    assert made["reasons"] == ["too_few_sensors"]
+    assert made["left_out"] == {"A": "alone", "B": "no_value", "C": "no_value"}
+
+
+def test_a_restart_between_estimates_and_consensus_loses_none(tmp_path: Path, clock: HandClock) -> None:
+    for window in range(3):
+        gateway = Gateway(tmp_path, clock)
+        gateway._commits.add_estimates([estimate(sensor, window, 1.0 + window) for sensor in "ABC"], {})
+        gateway._commits.commit(START_MS)
+        gateway.journal.close()
+    gateway = Gateway(tmp_path, clock)
+    with closing(gateway.journal):
+        assert [made["value"] for made in gateway.settle()] == [1.0, 2.0, 3.0]
+    gateway = Gateway(tmp_path, clock)
+    with closing(gateway.journal):
+        assert gateway.settle() == []
