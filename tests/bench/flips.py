@@ -15,8 +15,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from edge_agent.archive import Archive
+from edge_agent.closed_windows import ClosedWindows
 from edge_agent.core import bundle
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
+from edge_agent.core.positions import Fix
 from edge_agent.journal import Change, Journal, Outgoing
 from edge_agent.state import open_journal
 from tests.bench.table import row
@@ -93,6 +96,8 @@ def _make(directory: Path, killed: bool) -> Numbers:
             change = Change(readings, boot="other", estimates=estimates, facts={"health": "{}"})
             change.delivered = [each.id for each in made[-9:-6]]
             change.held = [Reading("5A2D", "op2", at_ms, 206.0)] if minute % 100 == 0 else []
+            change.late = [Reading("5CB6", "op1", at_ms - 1_800_000, 230.0)] if minute % 40 == 30 else []
+            change.fixes = [Fix(at_ms, 52.5, 13.4 + minute / 1e4, 3.0)] if minute % 5 == 0 else []
             made += journal.commit(change, at_ms)
         if killed:
             _copy(work, directory)
@@ -141,10 +146,22 @@ def _look(source: Path, target: Path) -> tuple[dict[str, Any], list[str]]:
             "closed_until": journal.closed_until(),
             "dropped": journal.dropped,
             "held": journal.held("other"),
+            "fixes": journal.fixes(),
+            "late": list(journal.closed_windows.waiting()),
+            "revisable": {sensor: _revisable(journal.closed_windows, sensor) for sensor in SENSORS},
         }
         made = journal.commit(Change(estimates=[_estimate(sensor, 50) for sensor in SENSORS]), START_MS)
         seen["next"] = {each.sensor: decode_estimate(each.payload).seq for each in made}
-        return seen, [*([reason] if aside else []), *journal.damage]
+        events = [*([reason] if aside else []), *journal.damage]
+    with closing(Archive(target)) as archive:
+        exported = list(archive.batches())
+    seen["exported"] = {reading for batch in exported if batch for reading in batch}
+    return seen, [*events, *("export: a damaged row" for each in exported if each is None)]
+
+
+def _revisable(windows: ClosedWindows, sensor: str) -> list[tuple[int, list[Reading] | None]]:
+    """What a revision of each window would start from."""
+    return [(each.start_ms, windows.in_time(sensor, each)) for each in windows.between(sensor, 0, 1 << 60)]
 
 
 def _judge(target: Path, sound: dict[str, Any], numbers: Numbers, what: str) -> Iterator[str]:
@@ -157,7 +174,8 @@ def _judge(target: Path, sound: dict[str, Any], numbers: Numbers, what: str) -> 
     payloads = [each.payload for each in (*seen["waiting"], *seen["newest"])]
     payloads += [payload for history in seen["history"].values() for payload in history]
     old = any(seq <= max(s for name, s in numbers if name == sensor) for sensor, seq in seen["next"].items())
-    if old or not {*payloads} <= {*numbers.values()}:
+    wrong = not {*payloads} <= {*numbers.values()} or not seen["exported"] <= sound["exported"]
+    if old or wrong:
         print(f"{what}: a wrong number, next {seen['next']}", flush=True)
         yield "wrong"
     changed = seen != sound

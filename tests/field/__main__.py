@@ -1,4 +1,4 @@
-"""`make field`: python -m tests.field PACKAGE [--cuts N] [--only life|cuts|control], as root."""
+"""`make field`: python -m tests.field PACKAGE, as root; parts of it with --only and --promises."""
 
 import argparse
 import shutil
@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests.field import life
 from tests.field.cuts import Cuts, prepare
-from tests.field.life import Life
 from tests.field.package import bring, newer
 from tests.field.report import say
 
@@ -33,14 +33,16 @@ def main() -> int:
 
 def _part(part: str, options: argparse.Namespace, image: Path) -> bool:
     work: Path = options.out / part
+    disk = work / "disk.img"
+    if part == "life" and options.promises:
+        return life.run(image, disk, work, BUNDLE, options.promises)
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    disk = work / "disk.img"
     if part == "life":
         _copy(image / "disk.img", disk)
         bring(disk, options.package, "/srv/edge-agent.deb")
         bring(disk, newer(options.package, work), "/srv/newer.deb")
-        return Life(image, disk, work, BUNDLE).run()
+        return life.run(image, disk, work, BUNDLE)
     _copy(_prepared(options, image), disk)
     durability, count = ("power-loss", options.cuts) if part == "cuts" else ("process-crash", CONTROL_CUTS)
     cuts = Cuts(image, disk, work, durability, options.seed)
@@ -72,6 +74,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=120.0, help="no further cut after so many")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--only", choices=("life", "cuts", "control"))
+    help_ = "with --only life: only these, on the disk of the last run"
+    parser.add_argument("--promises", nargs="+", choices=life.NAMES, default=[], help=help_)
     parser.add_argument("--out", type=Path, default=Path("build/field"))
     options = parser.parse_args()
     options.out = options.out.resolve()

@@ -2,6 +2,7 @@
 
 import json
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -27,15 +28,13 @@ port = {port}
 [windows]
 length_s = 60
 grace_s = 5.0
-patience_s = 10.0
 # What waited at the broker comes at once; readings without a stamp then fall into one window.
 max_readings = 1000000
 [journal]
 durability = "{durability}"
-[health]
-interval_s = 5.0
 """
 DRAIN_S = 1_800.0
+QUICK_S, SLOW_S = (2.0, 18.0), (2.0, 70.0)  # how long an agent works before the cut, at either pace
 # A boot is sooner without them; the last boot has them all.
 NOT_NEEDED = (
     "ssh.service",
@@ -94,10 +93,14 @@ class Ear:
 
 
 class Cuts:
-    """One run: boot, stream, cut at a flush, boot again …, then drain and judge."""
+    """One run: boot, stream, cut at a flush, boot again …, then drain and judge.
+
+    With "power-loss" the readings come quickly before one cut, and slowly before the next.
+    """
 
     def __init__(self, image: Path, disk: Path, work: Path, durability: str, seed: int) -> None:
         self._work, self._port, self._random = work, free_port(), random.Random(seed)
+        self._pace_changes = durability == "power-loss"
         (work / "van.toml").write_text(SETTINGS.format(host=HOST, port=self._port, durability=durability))
         bring(disk, work / "van.toml", "/etc/edge-agent/edge-agent.d/van.toml")
         self._disk = VolatileDisk(disk, work / "disk.sock", seed)
@@ -131,9 +134,18 @@ class Cuts:
                 module = ("-m", "tests.field.stream", str(self._port), str(self._work / "said.jsonl"))
                 self._stream = self._start(sys.executable, *module)
             if not last:
-                time.sleep(self._random.uniform(2, 18))
-                self._disk.kill_at_flush(self._machine.cut, 20)
-                say(f"cut {len(self._disk.cuts)}: {self._disk.cuts[-1]}")
+                self._cut(slow=self._pace_changes and len(self._disk.cuts) % 2 == 1)
+
+    def _cut(self, slow: bool) -> None:
+        """Cut the power at a flush, after a while of many messages or of few; then many wait."""
+        assert self._stream
+        if slow:
+            self._stream.send_signal(signal.SIGUSR1)
+        time.sleep(self._random.uniform(*(SLOW_S if slow else QUICK_S)))
+        self._disk.kill_at_flush(self._machine.cut, 20)
+        if slow:
+            self._stream.send_signal(signal.SIGUSR2)
+        say(f"cut {len(self._disk.cuts)}, {'slow' if slow else 'quick'}: {self._disk.cuts[-1]}")
 
     def _boot(self, ear: Ear, without: Sequence[str]) -> None:
         ear.online.clear()

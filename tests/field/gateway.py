@@ -23,12 +23,12 @@ class Load:
         self._gateway, self._base, self._count = gateway, base, count
         feed = f"python3 /srv/feed.py {base} {count} {seconds}"
         send = f"{feed} | mosquitto_pub -u 5CB6 -P pw-5CB6 -q 1 -t sensors/5CB6 -l"
-        gateway.machine.run(f"rm -f /run/sent; ({send} && touch /run/sent) >/srv/load.log 2>&1 &")
+        gateway.machine.run(f"rm -f /srv/sent; ({send} && touch /srv/sent) >/srv/load.log 2>&1 &")
 
     def arrived(self, seconds: float = 240) -> str:
         """Wait until all are in the journal; none twice."""
         machine = self._gateway.machine
-        machine.wait(lambda: machine.code("test -f /run/sent")[0] == 0, "all readings sent", seconds)
+        machine.wait(lambda: machine.code("test -f /srv/sent")[0] == 0, "all readings sent", seconds)
         machine.wait(lambda: len(self._rows()) >= self._count, f"{self._count} readings", seconds)
         rows = self._rows()
         assert len(rows) == len(set(rows)) == self._count, f"{len(rows)} rows, {len(set(rows))} distinct"
@@ -59,6 +59,17 @@ class Gateway:
     def pid(self) -> str:
         """The agent's process."""
         return self.show("MainPID")
+
+    def user(self) -> str:
+        """The number of the agent's account."""
+        return self.machine.run(f"stat -c %u /proc/{self.pid()}")
+
+    def started_in(self) -> float:
+        """Seconds from exec to READY."""
+        began, ended = (
+            int(self.show(f"{name}TimestampMonotonic")) for name in ("ExecMainStart", "ActiveEnter")
+        )
+        return (ended - began) / 1e6
 
     def wait_active(self, other_than: str = "0", seconds: float = 300) -> None:
         """Wait until systemd calls the agent active, as another process."""

@@ -40,7 +40,7 @@ chroot "$root" systemctl -q mask apt-daily.timer apt-daily-upgrade.timer dpkg-db
     modprobe@fuse.service modprobe@dm_mod.service modprobe@configfs.service modprobe@drm.service \
     modprobe@efi_pstore.service modprobe@loop.service sys-kernel-debug.mount sys-kernel-tracing.mount \
     dev-hugepages.mount dev-mqueue.mount systemd-logind.service getty@tty1.service kmod-static-nodes.service
-chroot "$root" useradd --create-home --shell /bin/bash anna
+chroot "$root" useradd --no-create-home --home-dir /srv visitor
 rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/* "$root"/etc/ssh/ssh_host_rsa_key*
 
 [ -f "$out/key" ] || ssh-keygen -q -t ed25519 -N '' -f "$out/key"

@@ -107,6 +107,8 @@ class Machine:
     ) -> subprocess.CompletedProcess[str]:
         options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "ConnectTimeout=10"]
         options += [
+            "ServerAliveInterval=5",  # a machine that reboots leaves the connection open
+            "ServerAliveCountMax=12",
             "ControlMaster=auto",
             f"ControlPath={gettempdir()}/field-ssh-{self._port}",
             "ControlPersist=600",

@@ -2,8 +2,9 @@
 
 python -m tests.field.stream PORT LOG    until SIGTERM
 
-5A2D and B send three channels with a stamp, five times a second, 2 s apart, so a window of 60 s closes every
-6 s. U sends one channel without a stamp; every value occurs once.
+5A2D and B send three channels with stamps 2 s apart, U sends one channel without a stamp; every value occurs
+once. They take turns, 15 messages a second, so a window of 60 s closes every 6 s. After SIGUSR1 a message
+comes every 8 s: the agent then commits only once a minute. SIGUSR2 makes it quick again.
 The last message is of the sensor END: when the agent has it, the agent has all.
 """
 
@@ -12,13 +13,16 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
-EVERY_S = 0.2
+QUICK_S, SLOW_S = 1 / 15, 8.0
+Message = tuple[str, str, Any]  # topic, sensor, payload
 
 
 class Stream:
@@ -64,13 +68,27 @@ class Stream:
         self._client.loop_stop()
 
 
-def main() -> None:
-    """Publish until a signal comes."""
-    stopped = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
-    stream = Stream(int(sys.argv[1]), Path(sys.argv[2]))
-    base, began, i = (int(time.time()) - 2 * 86_400) // 60 * 60, time.monotonic(), 0
-    while not stopped.is_set():
+class Pace:
+    """The time from message to message; signals change it and end the stream."""
+
+    def __init__(self) -> None:
+        self._seconds, self._stopped = QUICK_S, threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: self._stopped.set())
+        signal.signal(signal.SIGUSR1, lambda *_: self._set(SLOW_S))
+        signal.signal(signal.SIGUSR2, lambda *_: self._set(QUICK_S))
+
+    def _set(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def wait(self) -> bool:
+        """False if there is no next message."""
+        return not self._stopped.wait(self._seconds)
+
+
+def messages() -> Iterator[Message]:
+    """Without end, two days ago."""
+    base = (int(time.time()) - 2 * 86_400) // 60 * 60
+    for i in count():
         for sensor, slope in (("5A2D", 0.001), ("B", 0.003)):
             value = {
                 "at": base + 2 * i,
@@ -78,10 +96,17 @@ def main() -> None:
                 "op2": 190 + i * 0.002,
                 "temperature": 20 + i % 50 / 10,
             }
-            stream.say(f"sensors/{sensor}", sensor, value)
-        stream.say("sensors/U/op1", "U", i + 0.25)
-        i += 1
-        stopped.wait(max(0.0, began + i * EVERY_S - time.monotonic()))
+            yield f"sensors/{sensor}", sensor, value
+        yield "sensors/U/op1", "U", i + 0.25
+
+
+def main() -> None:
+    """Publish until a signal comes."""
+    pace, stream = Pace(), Stream(int(sys.argv[1]), Path(sys.argv[2]))
+    for topic, sensor, payload in messages():
+        stream.say(topic, sensor, payload)
+        if not pace.wait():
+            break
     stream.say("sensors/END/op1", "END", {"at": int(time.time()) - 86_400, "value": 1.0})
     stream.close()
 
