@@ -16,6 +16,7 @@ from tests.support.needs import require
 from tests.support.processes import run_program
 
 UNIT = Path(__file__).parents[2] / "deploy" / "edge-agent.service"
+OPERATIONS = UNIT.parents[1] / "docs" / "operations.md"
 INSTALLED = "/opt/edge-agent/bin/edge-agent"
 
 
@@ -43,10 +44,22 @@ def test_systemd_finds_nothing_wrong_with_the_unit(unit: Path) -> None:
     assert (told.returncode, told.stderr) == (0, "")
 
 
-def test_the_unit_is_barely_exposed(unit: Path) -> None:
-    """What is left is the network, which is its job, and asking the clock (most: 10.0)."""
-    told = analyze("security", "--offline=yes", "--threshold=16", unit)
+def exposed(unit: Path, most: int) -> None:
+    """Whether systemd gives at most so many tenths; 100 is the worst."""
+    told = analyze("security", "--offline=yes", f"--threshold={most}", unit)
     assert told.returncode == 0, told.stdout
+
+
+def test_the_unit_is_barely_exposed(unit: Path) -> None:
+    """What is left is the network, which is its job, and asking the clock (worst: 10.0)."""
+    exposed(unit, 14)
+
+
+def test_with_the_addresses_of_the_document_it_is_exposed_less(unit: Path) -> None:
+    lines = [line.strip() for line in OPERATIONS.read_text().splitlines() if "IPAddress" in line]
+    assert [line.partition("=")[0] for line in lines] == ["IPAddressDeny", "IPAddressAllow"]
+    unit.write_text(unit.read_text().replace("[Service]\n", "\n".join(["[Service]", *lines, ""])))
+    exposed(unit, 13)
 
 
 def test_the_unit_and_the_agent_agree() -> None:
