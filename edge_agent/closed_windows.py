@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgpack  # type: ignore[import-untyped]
 
 from edge_agent.core.derived import SEPARATOR, Derived
-from edge_agent.core.messages import FINAL, Estimate, Reading
+from edge_agent.core.messages import FINAL, Estimate, Reading, format_time
 from edge_agent.core.warming import REACH_MS
 from edge_agent.core.windows import ChannelMean
 from edge_agent.database import INSERT, Connection, sound, trouble
@@ -60,8 +60,9 @@ def closed_row(
 class ClosedWindows:
     """Reads and writes two tables of the journal; the journal gives the transaction."""
 
-    def __init__(self, path: Path, db: Connection, window_ms: int) -> None:
-        self._path, self._db, self._window_ms = path, db, window_ms
+    def __init__(self, path: Path, db: Connection, window_ms: int, damage: list[str]) -> None:
+        """`damage` is the journal's list of what was skipped."""
+        self._path, self._db, self._window_ms, self._damage = path, db, window_ms, damage
         self.revise_from_ms = 0  # windows that start before it may have lost revisions or readings
 
     def revise_later(self, from_ms: int) -> None:
@@ -115,7 +116,11 @@ class ClosedWindows:
             rows = self._db.execute(query, (window.first_batch, window.last_batch)).fetchall()
         # Batches of a boot without a clock are deleted sooner than those around them.
         complete = len(rows) == window.last_batch - window.first_batch + 1
-        if not complete or not all(is_sound for _, is_sound in rows):
+        if not all(is_sound for _, is_sound in rows):
+            start = format_time(window.start_ms)
+            self._damage.append(f"{self._path}: readings of {sensor} are damaged; {start} is not revised")
+            return None
+        if not complete:
             return None
         end_ms = window.start_ms + self._window_ms
         return [

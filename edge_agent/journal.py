@@ -94,7 +94,7 @@ class Journal:
             self._db, log_was_damaged = connect(path, durability)
             if log_was_damaged:
                 self.damage.append(f"{path}-wal: the last commits are damaged and lost")
-            self.closed_windows = ClosedWindows(path, self._db, window_ms)
+            self.closed_windows = ClosedWindows(path, self._db, window_ms, self.damage)
             self._trimming = Trimming(path, self._db, self.closed_windows)
             try:
                 self._load()

@@ -1,5 +1,7 @@
 """Closed windows in the journal: their readings are all there, or the window is not revised."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from edge_agent.journal import Change
@@ -35,3 +37,19 @@ def test_a_window_with_a_gap_in_its_batches_has_lost_readings(tmp_path: Path) ->
         assert window
         journal.forget(keep_after_ms=NOW_MS - 30 * DAY_MS)
         assert journal.closed_windows.in_time("5A2D", window) is None
+
+
+def test_a_window_whose_readings_are_damaged_is_not_revised_and_that_is_an_event(tmp_path: Path) -> None:
+    """A start does not read old batches, so a revision is the first to see the damage."""
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(readings=[reading(0)]), now_ms=0)
+        journal.commit(Change(estimates=[estimate(window=0)]), now_ms=0)
+    with closing(sqlite3.connect(tmp_path / "journal.db")) as db, db:
+        db.execute("UPDATE batch SET readings = x'00'")
+    with journal_in(tmp_path) as journal:
+        assert journal.damage == []
+        window = journal.closed_windows.one("5A2D", 0)
+        assert window
+        assert journal.closed_windows.in_time("5A2D", window) is None
+        expected = f"{journal.path}: readings of 5A2D are damaged; 1970-01-01T00:00:00Z is not revised"
+        assert journal.damage == [expected]
