@@ -39,15 +39,29 @@ def building(place: Path) -> Iterator[Callable[[], bool]]:
     A second demo waits for the build of the first. Without npm the demo runs without a page.
     """
     npm, log = shutil.which("npm"), place / "npm.log"
-    with (DASHBOARD / "package.json").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with alone():
         if npm and not is_built():
             say.print("building the dashboard meanwhile")
-            steps = f"{npm} ci --no-audit --no-fund && exec {npm} run build"
+            install = "" if is_installed() else f"{npm} ci --no-audit --no-fund && "
+            steps = f"{install}exec {npm} run build"
             with child(log, "sh", "-c", steps, directory=DASHBOARD) as process:
                 yield lambda: process.wait() == 0 or no_page(tail(log))
                 return
     yield lambda: is_built() or no_page("npm is not installed; the rest runs")
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Only one process installs or builds at a time."""
+    with (DASHBOARD / "package.json").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def is_installed() -> bool:
+    """Whether the packages are those of the lock file."""
+    lock, installed = DASHBOARD / "package-lock.json", DASHBOARD / "node_modules" / ".package-lock.json"
+    return installed.exists() and installed.stat().st_mtime >= lock.stat().st_mtime
 
 
 def is_built() -> bool:

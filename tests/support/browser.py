@@ -1,29 +1,23 @@
 """A real headless Chromium, controlled over its DevTools pipe.
 
-The pipe needs no port, no driver program and no package: it is two file descriptors and JSON. When the test
-process ends in any way, the pipe closes and Chromium ends too.
-
-    with Chromium(profile=tmp_path) as chromium:
-        page = chromium.open(url, width=390, height=844, dark=True)
-        page.wait("document.querySelector('.value')")
-        assert page.complaints() == []
+with Chromium(profile=tmp_path) as chromium:
+    page = chromium.open(url, width=390, height=844, dark=True)
+    page.wait("document.querySelector('.value')")
+    assert page.complaints() == []
 """
 
 import base64
-import fcntl
 import json
 import os
-import select
 import shutil
-import signal
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-Json = dict[str, Any]
+from tests.support.devtools import ANSWER_S, POLL_S, BrowserFailed, Json, Pipe, reap, spawn
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -39,72 +33,11 @@ FLAGS = (
     "--no-first-run",
     "--hide-scrollbars",
 )
-COMMANDS_FD, EVENTS_FD = 3, 4  # fixed by --remote-debugging-pipe
-ABOVE_STANDARD_FDS = 10
-ANSWER_S = 30.0
-POLL_S = 0.05
-
-
-class BrowserFailed(AssertionError):
-    """The browser ended, did not answer, or the page never met the condition."""
 
 
 def chromium_path() -> str | None:
     """The path of the system's Chromium, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
-
-
-@dataclass(slots=True)
-class Pipe:
-    """DevTools messages in both directions: JSON, each ended by a zero byte; `events` is a queue."""
-
-    commands: int
-    replies: int
-    buffer: bytes = b""
-    last_id: int = 0
-    events: list[Json] = field(default_factory=list)
-
-    def call(self, method: str, params: Json | None = None, session: str | None = None) -> Json:
-        self.last_id += 1
-        message: Json = {"id": self.last_id, "method": method, "params": params or {}}
-        if session is not None:
-            message["sessionId"] = session
-        os.write(self.commands, json.dumps(message).encode() + b"\0")
-        reply = self._reply_to(self.last_id, method)
-        if "error" in reply:
-            raise BrowserFailed(f"{method}: {reply['error'].get('message')}")
-        result: Json = reply["result"]
-        return result
-
-    def drain(self) -> None:
-        """Read the events that have arrived."""
-        while message := self._next(timeout_s=0.0):
-            self.events.append(message)
-
-    def close(self) -> None:
-        os.close(self.commands)
-        os.close(self.replies)
-
-    def _reply_to(self, wanted: int, method: str) -> Json:
-        give_up = time.monotonic() + ANSWER_S
-        while message := self._next(give_up - time.monotonic()):
-            if message.get("id") == wanted:
-                return message
-            self.events.append(message)
-        raise BrowserFailed(f"{method}: Chromium gave no answer within {ANSWER_S:.0f} s")
-
-    def _next(self, timeout_s: float) -> Json | None:
-        while b"\0" not in self.buffer:
-            ready, _, _ = select.select([self.replies], [], [], max(0.0, timeout_s))
-            chunk = os.read(self.replies, 1 << 16) if ready else b""
-            if ready and not chunk:
-                raise BrowserFailed("Chromium closed its pipe; run it by hand to see why")
-            if not chunk:
-                return None
-            self.buffer += chunk
-        raw, _, self.buffer = self.buffer.partition(b"\0")
-        message: Json = json.loads(raw)
-        return message
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +146,8 @@ class Chromium:
 
     def __init__(self, profile: Path, environment: Mapping[str, str] = os.environ) -> None:
         arguments = [str(chromium_path()), *FLAGS, f"--user-data-dir={profile}", "about:blank"]
-        self.pid, self.pipe = _spawn(arguments, {**environment, "TZ": "UTC"})
+        self._tabs: list[str] = []
+        self.pid, self.pipe = spawn(arguments, {**environment, "TZ": "UTC"})
 
     def __enter__(self) -> Self:
         return self
@@ -222,10 +156,11 @@ class Chromium:
         with suppress(BrowserFailed, OSError):
             self.pipe.call("Browser.close")
         self.pipe.close()
-        _reap(self.pid)
+        reap(self.pid)
 
     def open(self, url: str, *, width: int = 1280, height: int = 800, dark: bool = False) -> Page:
         target = self.pipe.call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        self._tabs.append(target)
         attached = self.pipe.call("Target.attachToTarget", {"targetId": target, "flatten": True})
         page = Page(self.pipe, attached["sessionId"])
         for domain in ("Page", "Runtime", "Log"):
@@ -238,39 +173,12 @@ class Chromium:
         page.wait("document.readyState === 'complete'")
         return page
 
-
-def _spawn(arguments: list[str], environment: Mapping[str, str]) -> tuple[int, Pipe]:
-    theirs_in, commands = (_high(fd) for fd in os.pipe())
-    replies, theirs_out = (_high(fd) for fd in os.pipe())
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_DUP2, theirs_in, COMMANDS_FD),
-        (os.POSIX_SPAWN_DUP2, theirs_out, EVENTS_FD),
-    ]
-    heard = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
-    pid = os.posix_spawn(arguments[0], arguments, environment, file_actions=actions, setsigdef=heard)
-    os.close(theirs_in)
-    os.close(theirs_out)
-    return pid, Pipe(commands, replies)
-
-
-def _high(fd: int) -> int:
-    """A copy of a descriptor with a number above the child's 3 and 4, closed on exec."""
-    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, ABOVE_STANDARD_FDS)
-    os.close(fd)
-    return moved
-
-
-def _reap(pid: int, patience_s: float = 5.0) -> None:
-    give_up = time.monotonic() + patience_s
-    while os.waitpid(pid, os.WNOHANG) == (0, 0):
-        if time.monotonic() > give_up:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            return
-        time.sleep(POLL_S)
+    def close_tabs(self) -> None:
+        """Close every tab that was opened; an old one goes on drawing and takes CPU."""
+        while self._tabs:
+            self.pipe.call("Target.closeTarget", {"targetId": self._tabs.pop()})
+        self.pipe.drain()
+        self.pipe.events.clear()
 
 
 def _complaint(method: str, params: Json) -> str | None:

@@ -2,7 +2,7 @@
 
 import { limitMg, mgPer, periodInWords, type Limit } from "./limits";
 import type { Estimate } from "./wire";
-import { concentration, percent } from "./words";
+import { concentration, percent, sharedDecimals } from "./words";
 
 /** An average needs values for this share of its time (EU 2008/50/EC, US EPA). */
 const ENOUGH = 0.75;
@@ -21,6 +21,8 @@ export interface Average {
   /** The running average and the limit in the unit of the sensor; null where too many windows are missing. */
   mean: number | null;
   amount: number;
+  /** For the mean: as many as the newest window has. */
+  decimals: number;
 }
 
 export interface Air {
@@ -58,6 +60,7 @@ function judge(windows: Estimate[], limits: Limit[]): Air | null {
     limit,
     mean: runningMean(windows, limit.hours, scale),
     amount: limitMg(limit) / scale,
+    decimals: sharedDecimals(newest),
   }));
   const now = windows.at(-1) === newest ? newest.value : null;
   const findings = averages.flatMap((average) => [...overTime(average, newest.unit), ...atOnce(average, now, newest.unit)]);
@@ -84,24 +87,24 @@ export function runningMean(windows: Estimate[], hours: number, scale: number): 
   return coveredMs >= ENOUGH * hours * HOUR_MS ? sum / coveredMs : null;
 }
 
-function overTime({ limit, mean, amount }: Average, unit: string): Finding[] {
+function overTime({ limit, mean, amount, decimals }: Average, unit: string): Finding[] {
   if (mean === null) return [];
   const share = mean / amount;
   const acute = limit.hours < 1 && share > 1;
   const level = acute || share > 2 ? 3 : share > 1 ? 2 : share >= 0.5 ? 1 : 0;
   const period = periodInWords(limit.hours);
-  return [{ level, share, mean: true, why: `${period} average ${concentration(mean)} ${unit}, ${against(limit, share, amount, unit)}` }];
+  return [{ level, share, mean: true, why: `${period} average ${concentration(mean, decimals)} ${unit}, ${against(limit, share, amount, unit)}` }];
 }
 
 /**
  * The newest window alone. An average over hours follows slowly, so a window above a limit of at most 8 h counts at
  * once. Before an average is known, the window stands in for it, up to "Moderate".
  */
-function atOnce({ limit, mean, amount }: Average, now: number | null, unit: string): Finding[] {
+function atOnce({ limit, mean, amount, decimals }: Average, now: number | null, unit: string): Finding[] {
   if (now === null) return [];
   const share = now / amount;
   const level = share > 1 ? aloneAbove(limit.hours, share) : share >= 0.5 && mean === null ? 1 : 0;
-  return [{ level, share, mean: false, why: `Newest window ${concentration(now)} ${unit}, ${against(limit, share, amount, unit, periodInWords(limit.hours))}` }];
+  return [{ level, share, mean: false, why: `Newest window ${concentration(now, decimals)} ${unit}, ${against(limit, share, amount, unit, periodInWords(limit.hours))}` }];
 }
 
 function aloneAbove(hours: number, share: number): AirLevel {

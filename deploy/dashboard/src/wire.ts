@@ -24,6 +24,8 @@ export interface Estimate {
   /** Gas and unit are empty without a model. */
   gas: string;
   unit: string;
+  /** The conditions at which a cubic metre is meant; empty if none are given. */
+  unitAt: Record<string, number>;
   value: number | null;
   low: number | null;
   high: number | null;
@@ -42,7 +44,8 @@ export interface Estimate {
   weights: Record<string, number>;
   model: string | null;
   agent: string;
-  position: { lat: number; lon: number } | null;
+  clock: string | null;
+  position: { lat: number; lon: number; spreadM: number | null; speedKmh: number | null } | null;
   site: string | null;
 }
 
@@ -111,6 +114,7 @@ function estimateOf(fields: Fields | null): Estimate | null {
     sensor: name,
     gas: text(fields.gas) ?? "",
     unit: text(fields.unit) ?? "",
+    unitAt: entries(fields.unit_at, number, MAX_CHANNELS),
     value: number(fields.value),
     low: number(fields.low),
     high: number(fields.high),
@@ -128,15 +132,17 @@ function estimateOf(fields: Fields | null): Estimate | null {
     weights: entries(fields.weights, number, MAX_CHANNELS + 1),
     model: text(fields.model, 80),
     agent,
+    clock: text(fields.clock),
     position: positionOf(fields.position),
     site: text(fields.site),
   };
 }
 
 function positionOf(raw: unknown): Estimate["position"] {
-  const lat = number(asFields(raw)?.lat);
-  const lon = number(asFields(raw)?.lon);
-  return lat === null || lon === null || Math.abs(lat) > 90 || Math.abs(lon) > 180 ? null : { lat, lon };
+  const fields = asFields(raw);
+  const [lat, lon] = [number(fields?.lat), number(fields?.lon)];
+  if (lat === null || lon === null || Math.abs(lat) > 90 || Math.abs(lon) > 180) return null;
+  return { lat, lon, spreadM: number(fields?.spread_m), speedKmh: number(fields?.speed_kmh) };
 }
 
 function intervalOf(raw: unknown): Card["interval"] {

@@ -139,9 +139,26 @@ export function when(ms: number, nowMs: number): string {
   return date === DATE.format(nowMs) ? TIME.format(ms) : `${date}, ${TIME.format(ms)}`;
 }
 
-/** Two decimals for a concentration, or two digits if it is small; never "-0.00". */
-export function concentration(value: number | null): string {
-  return value === null ? "–" : fixed(value, decimalsOf(value));
+/** Two decimals for a concentration, or two digits if it is small, unless told; never "-0.00". */
+export function concentration(value: number | null, decimals = decimalsOf(value ?? 0)): string {
+  return value === null ? "–" : fixed(value, decimals);
+}
+
+interface Ranged {
+  value: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+/** The decimals that a value and its interval share: two digits of the width, or one if the value is 100 or more. */
+export function sharedDecimals({ value, low, high }: Ranged): number {
+  if (low === null || high === null || high <= low) return decimalsOf(value ?? high ?? 0);
+  return Math.min(MOST_DECIMALS, Math.max(0, (Math.abs(value ?? 0) < 100 ? 1 : 0) - orderOf(high - low)));
+}
+
+/** The value of a window, to the precision of its interval. */
+export function valueOf(window: Ranged): string {
+  return concentration(window.value, sharedDecimals(window));
 }
 
 /** A term of the sum `total`, with one decimal more than the total, so that the terms add up. */
@@ -149,11 +166,16 @@ export function term(value: number, total: number | null): string {
   return fixed(value, decimalsOf(total ?? 1) + 1);
 }
 
-/** Both ends of an interval, to two digits of its width. A low end below zero is shown as 0 if the value is not. */
+/** Both ends of an interval, to the precision of its value. A low end below zero is shown as 0 if the value is not. */
 export function ends(value: number | null, low: number, high: number): [string, string] {
-  const lowest = low < 0 && (value ?? 0) >= 0 ? 0 : low;
-  const decimals = high > low ? Math.min(MOST_DECIMALS, Math.max(0, 1 - orderOf(high - low))) : decimalsOf(high);
-  return [lowest === 0 ? "0" : fixed(lowest, decimals), fixed(high, decimals)];
+  const [from, to] = trueEnds(value, low, high);
+  return [low === 0 || (low < 0 && (value ?? 0) >= 0) ? "0" : from, to];
+}
+
+/** Both ends as they were published. */
+export function trueEnds(value: number | null, low: number, high: number): [string, string] {
+  const decimals = sharedDecimals({ value, low, high });
+  return [fixed(low, decimals), fixed(high, decimals)];
 }
 
 /** The power of ten of a number that is not zero. */

@@ -18,7 +18,7 @@ test("a day of steady air is judged by the strictest average", () => {
 });
 
 describe("one window counts at once", () => {
-  const peak = (value: number, quality: 1 | 4 = 1) => [...day(0.5), window(96, { value, quality })];
+  const peak = (value: number, quality: 1 | 4 = 1) => [...day(0.5), window(96, { value, low: value - 2, high: value + 2, quality })];
 
   test.each(["who", "us", "in", "eu", "who,us,in,eu"])("120 ppm is very high by the limits of %s", (choice) => {
     expect(levelOf(peak(120), choice)).toBe(3);

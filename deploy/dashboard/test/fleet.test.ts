@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { columns, runs } from "../src/charts/columns";
 import { Fleet } from "../src/fleet";
+import { replayedMs } from "../src/replay";
 import { START_MS, window, WINDOW_MS } from "./sample";
 
 function fleetOf(...windows: ReturnType<typeof window>[]): Fleet {
@@ -91,4 +92,14 @@ test("a chart gets an empty point where windows never came, and a ring where one
     [null, 0.8, null, null, null],
   ]);
   expect([...data[0]].every((x, i, all) => i === 0 || x > all[i - 1]!)).toBe(true);
+});
+
+test("a window that comes live a day after its end is a replay; an old retained one is not", () => {
+  const newestReplay = (heardMs: number | null) => {
+    const fleet = new Fleet();
+    fleet.addEstimate(window(0), heardMs);
+    return replayedMs(fleet);
+  };
+  const endMs = window(0).endMs;
+  expect([endMs + 60_000, endMs + 2 * 86_400_000, null].map(newestReplay)).toEqual([null, endMs, null]);
 });

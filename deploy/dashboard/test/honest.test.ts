@@ -91,12 +91,15 @@ test("of three sensors the one that disagrees with both for four windows is name
   expect(named(a.slice(1), b.slice(1), c.slice(1))).toEqual([]);
 });
 
-test("CSV has the numbers as they came, and no formula", () => {
-  const rows = csvOf([window(0, { low: -0.43, reasons: ["a_b", "c"], quality: 3 }), window(1, { sensor: '=1+"x",', value: null })]);
-  expect(rows.split("\r\n")).toEqual([
-    "sensor,start,end,gas,value,unit,low,high,level,quality,reasons,revision,seq,model,agent",
-    "5A2D,2024-02-01T10:15:00Z,2024-02-01T10:30:00Z,CO,0.8,ppm,-0.43,0.9,0.9,3,a_b c,0,1000,,van-1",
-    `"'=1+""x"",",2024-02-01T10:30:00Z,2024-02-01T10:45:00Z,CO,,ppm,0.7,0.9,0.9,1,,0,1001,,van-1`,
+test("CSV has the columns and cells of edge-agent export, and no formula", () => {
+  const minutes = { op1: 15, op2: 14, temperature: 9 };
+  const position = { lat: 52, lon: 13.4, spreadM: 0, speedKmh: null };
+  const full = { low: -0.43, reasons: ["a_b", "c"], inputs: { op1: 206, temperature: 0.00001, warming_1h: -0.5 }, minutes, weights: { op1: 1, op2: 1, bias: 0 }, position, site: "Dock" };
+  const rows = csvOf([window(0, { ...full, quality: 3 }), window(1, { sensor: '=1+"x",', value: null, unitAt: { temperature_c: 25 }, minutes })]);
+  expect(rows.split("\n")).toEqual([
+    "sensor,start_utc,end_utc,value,low,high,level,unit,unit_at,quality,reasons,op1,op2,temperature,other_inputs,minutes,expected,site,lat,lon,spread_m,speed_kmh,model,clock,agent,seq,revision",
+    "5A2D,2024-02-01 10:15:00,2024-02-01 10:30:00,0.8,-0.43,0.9,0.9,ppm,,3,a_b c,206.0,,1e-05,warming_1h=-0.5,14,15,Dock,52.0,13.4,0.0,,,synchronised,van-1,1000,0",
+    `"'=1+""x"",",2024-02-01 10:30:00,2024-02-01 10:45:00,,0.7,0.9,0.9,ppm,temperature_c=25.0,1,,,,,,9,15,,,,,,,synchronised,van-1,1001,0`,
     "",
   ]);
 });

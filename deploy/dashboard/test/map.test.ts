@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { fit, scaleBar } from "../src/map/project";
+import { tilesFor } from "../src/map/tiles";
 import { decodeEstimate } from "../src/wire";
 import { bytesOf, estimateJson } from "./sample";
 
@@ -31,11 +32,31 @@ test.each([
   [0.001, 140, 100_000],
   [1, 140, 100],
 ])("the bar of a map with %d units a metre is at most %d long: %d m", (scale, most, metres) => {
-  expect(scaleBar({ scale, x: () => 0, y: () => 0 }, most)).toEqual({ metres, length: metres * scale });
+  expect(scaleBar({ ...fit([], 1, 1, 0), scale }, most)).toEqual({ metres, length: metres * scale });
+});
+
+test("tiles cover the map, in the order of the server, and lie where their corners are", () => {
+  const on = fit([HOME, { lat: 52.51, lon: 13.42 }], 640, 448, 48);
+  const tiles = tilesFor("https://tiles.example.org/{z}/{x}/{y}.png", on, 640, 448);
+  expect(Math.min(...tiles.map(({ x }) => x))).toBeLessThanOrEqual(0);
+  expect(Math.max(...tiles.map(({ x, width }) => x + width))).toBeGreaterThanOrEqual(640);
+  expect(Math.min(...tiles.map(({ y }) => y))).toBeLessThanOrEqual(0);
+  expect(Math.max(...tiles.map(({ y, height }) => y + height))).toBeGreaterThanOrEqual(448);
+  expect(tiles.every(({ width, height }) => width >= 255 && width < 513 && Math.abs(width - height) < 1)).toBe(true);
+  // 52.5° N, 13.4° E is in tile 8801, 5374 of zoom 14, by the formula of Web Mercator.
+  const home = tiles.find(({ x, y, width, height }) => x <= on.x(HOME) && on.x(HOME) < x + width && y <= on.y(HOME) && on.y(HOME) < y + height)!;
+  expect(home.href).toBe("https://tiles.example.org/14/8801/5374.png");
+});
+
+test("tiles continue across the date line", () => {
+  const on = fit([{ lat: 0, lon: 179.999 }, { lat: 0, lon: -179.999 }], 640, 448, 48);
+  const columns = tilesFor("{x}", on, 640, 448).map(({ href }) => Number(href));
+  expect(columns).toContain(0);
+  expect(new Set(columns).size).toBeLessThan(6);
 });
 
 test.each([
-  [{ lat: 52.5, lon: 13.4, spread_m: 3 }, { lat: 52.5, lon: 13.4 }],
+  [{ lat: 52.5, lon: 13.4, spread_m: 3 }, { lat: 52.5, lon: 13.4, spreadM: 3, speedKmh: null }],
   [{ lat: 91, lon: 13.4 }, null],
   [{ lat: "52", lon: 13.4 }, null],
   [null, null],

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Fleet } from "../src/fleet";
 import { lastUpdateMs, staleSinceMs, verdict } from "../src/verdict";
 import { decodeHealth, type Estimate } from "../src/wire";
-import { ago, concentration, ends, factInWords, percent, reading, reasonsInWords, span, term } from "../src/words";
+import { ago, concentration, ends, factInWords, percent, reading, reasonsInWords, span, term, trueEnds, valueOf } from "../src/words";
 import { bytesOf, START_MS, window, WINDOW_MS, sentences } from "./sample";
 
 const END_MS = START_MS + WINDOW_MS;
@@ -127,7 +127,7 @@ test("words", () => {
     "1 minute ago",
     "60 minutes in the future",
   ]);
-  expect([0.834, -0.004, -0.05, 0, 412.6, 3.2e9, null].map(concentration)).toEqual([
+  expect([0.834, -0.004, -0.05, 0, 412.6, 3.2e9, null].map((value) => concentration(value))).toEqual([
     "0.83",
     "−0.0040",
     "−0.050",
@@ -148,6 +148,9 @@ test("words", () => {
     ["−0.43", "0.04"],
     ["1.00", "1.00"],
   ]);
+  expect(trueEnds(0.47, -0.43, 1.37)).toEqual(["−0.4", "1.4"]);
+  const ranged = (value: number, low: number, high: number) => valueOf({ value, low, high });
+  expect([ranged(0.47, -0.43, 1.37), ranged(0.834, 0.71, 0.95), ranged(120, 118, 122), ranged(0.8, 0.8, 0.8)]).toEqual(["0.5", "0.83", "120", "0.80"]);
   expect([0.9, 0.999, 1, 0, 0.0004].map(percent)).toEqual(["90 %", "99.9 %", "100 %", "0 %", "0.04 %"]);
   expect(
     ["2023-10-05T00:00:00Z", "2023-10-05", "2023-99-99", "0.9810952271676012", "0.971", "T-W"].map(factInWords),

@@ -12,6 +12,8 @@ export interface Place {
 export interface Projection {
   x(place: Place): number;
   y(place: Place): number;
+  /** What is at a point of the map. */
+  place(x: number, y: number): Place;
   /** Of one metre, in the units of the map. */
   scale: number;
 }
@@ -19,7 +21,8 @@ export interface Projection {
 /** All places within `width` × `height`, north up, with a margin. */
 export function fit(places: Place[], width: number, height: number, margin: number): Projection {
   const first = places[0] ?? { lat: 0, lon: 0 };
-  const east = (place: Place) => shortest(place.lon - first.lon) * METRES_PER_DEGREE * Math.cos((first.lat * Math.PI) / 180);
+  const perDegree = METRES_PER_DEGREE * Math.cos((first.lat * Math.PI) / 180);
+  const east = (place: Place) => shortest(place.lon - first.lon) * perDegree;
   const north = (place: Place) => (place.lat - first.lat) * METRES_PER_DEGREE;
   const [left, right] = extent(places.map(east));
   const [bottom, top] = extent(places.map(north));
@@ -27,6 +30,10 @@ export function fit(places: Place[], width: number, height: number, margin: numb
   return {
     x: (place) => width / 2 + (east(place) - (left + right) / 2) * scale,
     y: (place) => height / 2 - (north(place) - (bottom + top) / 2) * scale,
+    place: (x, y) => ({
+      lat: first.lat + ((bottom + top) / 2 - (y - height / 2) / scale) / METRES_PER_DEGREE,
+      lon: first.lon + ((left + right) / 2 + (x - width / 2) / scale) / perDegree,
+    }),
     scale,
   };
 }

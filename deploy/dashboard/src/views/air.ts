@@ -54,12 +54,12 @@ function header(): HTMLElement {
   return h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name))));
 }
 
-function row({ limit, mean, amount }: Average, unit: string): HTMLElement {
+function row({ limit, mean, amount, decimals }: Average, unit: string): HTMLElement {
   const given = `${limit.amount} ${limit.unit}`;
   const own = unit === limit.unit ? "" : ` (${limitInWords(amount)} ${unit})`;
   const cells = mean === null
     ? ["fewer than 75 % of the values", "–"]
-    : [`${concentration(mean)} ${unit}`, percent(Math.max(0, mean / amount))];
+    : [`${concentration(mean, decimals)} ${unit}`, percent(Math.max(0, mean / amount))];
   return h(
     "tr",
     {},

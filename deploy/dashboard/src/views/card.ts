@@ -4,11 +4,12 @@ import { HIGH } from "../air";
 import { sparkline } from "../charts/sparkline";
 import { h, refill, say, show } from "../dom";
 import { agentOf, labelOf, sorted, type Fleet, type Sensor } from "../fleet";
+import { isReplay } from "../replay";
 import { sensorLink } from "../routes";
 import { byGravity, worst, type Level } from "../level";
 import { staleSinceMs, type Verdict } from "../verdict";
 import type { Estimate } from "../wire";
-import { ago, concentration, ends, percent, when } from "../words";
+import { ago, ends, percent, valueOf, when } from "../words";
 import { sayAir } from "./air";
 import { sayState } from "./mark";
 import { sectionsOf, type Section } from "./view";
@@ -49,9 +50,10 @@ export function intervalInWords({ value, low, high, level, unit }: Estimate): st
   return `likely between ${from} and ${to} ${unit}${level === null ? "" : ` (${percent(level)})`}`;
 }
 
-/** "Measured 4 minutes ago (10:30)". */
-function ageInWords({ endMs }: Estimate, nowMs: number): string {
-  return `Measured ${ago(endMs, nowMs)} (${when(endMs, nowMs)})`;
+/** "Measured 4 minutes ago (10:30)", "Replay: measured 1 Feb 2020, 10:30". */
+function ageInWords(fleet: Fleet, sensor: Sensor, nowMs: number): string {
+  const { endMs } = sensor.newest!;
+  return isReplay(fleet, sensor) ? `Replay: measured ${when(endMs, nowMs)}` : `Measured ${ago(endMs, nowMs)} (${when(endMs, nowMs)})`;
 }
 
 function sensorCard(fleet: Fleet, sensor: Sensor): Section {
@@ -83,7 +85,7 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
       const word = stateInWord(fleet, sensor, level, nowMs);
       say(name, labelOf(fleet, sensor));
       sayState(root, state, level, word, link);
-      say(value, concentration(newest?.value ?? null));
+      say(value, newest ? valueOf(newest) : "–");
       say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);
       sayAir(air, verdict.air.get(sensor) ?? null, word, link);
       say(site, newest?.site ?? "");
@@ -94,7 +96,7 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
       say(
         why,
         problems.length === 0 && newest
-          ? ageInWords(newest, nowMs)
+          ? ageInWords(fleet, sensor, nowMs)
           : `${problems.map((p) => p.text).join(". ")}.`,
       );
     },

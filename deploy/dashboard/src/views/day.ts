@@ -7,7 +7,7 @@ import { h, say } from "../dom";
 import { periodInWords } from "../limits";
 import { DAY_MS, type Fleet, type Sensor } from "../fleet";
 import type { Estimate } from "../wire";
-import { clockTime, concentration, dayAndMonth, plural, zoneInWords } from "../words";
+import { clockTime, concentration, dayAndMonth, plural, valueOf, zoneInWords } from "../words";
 import { intervalInWords } from "./card";
 import { comparison, nameBeside } from "./compare";
 import { saveCsv, savePicture } from "./download";
@@ -128,14 +128,14 @@ function slotInWords(window: Reading["slot"], spanMs: number): string {
   const time = `${day}${clockTime(window.startMs)} to ${clockTime(window.endMs)}`;
   if (!("sensor" in window)) return `No window from ${time}.`;
   const value =
-    window.value === null ? "no value" : `${concentration(window.value)} ${window.unit}, ${intervalInWords(window)}`;
+    window.value === null ? "no value" : `${valueOf(window)} ${window.unit}, ${intervalInWords(window)}`;
   return `${time}: ${value}. ${qualityInWords(window)}.`;
 }
 
 /** What another sensor measured in the same window; nothing if it has none. */
 function otherInWords(other: Sensor, sensor: Sensor, { startMs }: Reading["slot"]): string[] {
   const same = other.kept.find((window) => window.startMs === startMs);
-  return same ? [`${nameBeside(other, sensor)}: ${same.value === null ? "no value" : `${concentration(same.value)} ${same.unit}`}.`] : [];
+  return same ? [`${nameBeside(other, sensor)}: ${same.value === null ? "no value" : `${valueOf(same)} ${same.unit}`}.`] : [];
 }
 
 /** The day in one sentence, for readers who do not see the chart. */

@@ -4,10 +4,11 @@ import { AIR_WORDS, levelAlone, type AirLevel } from "../air";
 import { h, refill, show, svg } from "../dom";
 import type { Sensor } from "../fleet";
 import { fit, scaleBar, type Projection } from "../map/project";
+import { tilesFor, type Tile } from "../map/tiles";
 import { worldInset } from "../map/world";
 import type { Limit } from "../limits";
 import type { Estimate } from "../wire";
-import { clockTime, concentration, dayAndMonth, plural } from "../words";
+import { clockTime, dayAndMonth, plural, valueOf } from "../words";
 import type { Section } from "./view";
 
 /** The map is drawn in the pixels of its place, up to this width, so that names stay readable on a phone. */
@@ -19,13 +20,16 @@ const LEVELS: AirLevel[] = [0, 1, 2, 3];
 /** A worse level is a larger dot, so that it is seen without colours. */
 const RADIUS: Record<AirLevel, number> = { 0: 4, 1: 5.5, 2: 7, 3: 9 };
 
+/** Set when the page is built; without them no request leaves the page. */
+const { VITE_TILES: TILES = "", VITE_TILES_BY: TILES_BY = "" } = import.meta.env;
+
 type Placed = Estimate & { position: NonNullable<Estimate["position"]> };
 
 export function mapSection(sensor: Sensor): Section {
   const place = h("div", { class: "map-place" });
   const words = h("p", { class: "newest" });
   const inset = h("div", { class: "world" });
-  const root = h("section", { class: "map", "aria-label": "Map" }, h("h2", {}, "Where it was measured"), words, place, h("div", { class: "map-foot" }, legend(), inset));
+  const root = h("section", { class: "map", "aria-label": "Map" }, h("h2", {}, "Where it was measured"), words, place, h("p", { class: "tiles-by" }, TILES_BY), h("div", { class: "map-foot" }, legend(), inset));
   return {
     root,
     update({ verdict }) {
@@ -50,7 +54,8 @@ function drawing(placed: Placed[], limits: Limit[], room: number): SVGElement {
   return svg(
     "svg",
     { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": trackInWords(placed) },
-    svg("polyline", { class: "track", points: points.join(" ") }),
+    ...(TILES ? tilesFor(TILES, on, width, height).map(image) : []),
+    svg("polyline", { class: "way", points: points.join(" ") }),
     ...worstLast.map((window) => dot(window, on, levelAlone(window, limits))),
     ...siteLabels(placed, on),
     bar(on, height),
@@ -58,8 +63,13 @@ function drawing(placed: Placed[], limits: Limit[], room: number): SVGElement {
   );
 }
 
+function image({ href, x, y, width, height }: Tile): SVGElement {
+  const box = { x: x.toFixed(2), y: y.toFixed(2), width: width.toFixed(2), height: height.toFixed(2) };
+  return svg("image", { class: "tile", href, ...box, preserveAspectRatio: "none" });
+}
+
 function dot(window: Placed, on: Projection, level: AirLevel): SVGElement {
-  const value = window.value === null ? "no value" : `${concentration(window.value)} ${window.unit}`;
+  const value = window.value === null ? "no value" : `${valueOf(window)} ${window.unit}`;
   const title = `${dayAndMonth(window.startMs)}, ${clockTime(window.startMs)}: ${value}${window.site ? `, ${window.site}` : ""}`;
   const attributes = {
     class: window.value === null ? "spot empty" : "spot",
@@ -102,6 +112,6 @@ function trackInWords(placed: Placed[]): string {
   const sites = [...new Set(placed.flatMap(({ site }) => site ?? []))];
   const most = placed.reduce<Placed | null>((top, window) => ((window.value ?? -Infinity) > (top?.value ?? -Infinity) ? window : top), null);
   const at = sites.length === 0 ? "" : `, at ${plural(sites.length, "site")}: ${sites.slice(0, 5).join(", ")}`;
-  const top = most?.value == null ? "" : ` The highest was ${concentration(most.value)} ${most.unit} at ${clockTime(most.startMs)}${most.site ? `, ${most.site}` : ""}.`;
+  const top = most?.value == null ? "" : ` The highest was ${valueOf(most)} ${most.unit} at ${clockTime(most.startMs)}${most.site ? `, ${most.site}` : ""}.`;
   return `${plural(placed.length, "window")} of the last day with a position${at}.${top}`;
 }

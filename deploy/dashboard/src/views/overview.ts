@@ -4,6 +4,7 @@ import { AIR_WORDS } from "../air";
 import type { Link } from "../broker";
 import { h, refill, say, show } from "../dom";
 import { labelOf, sorted, type Fleet, type Sensor } from "../fleet";
+import { replayedMs } from "../replay";
 import { sensorLink } from "../routes";
 import { lastUpdateMs, type Verdict } from "../verdict";
 import { ago, plural, when } from "../words";
@@ -104,5 +105,7 @@ function newestInWords(fleet: Fleet, nowMs: number): string {
   const updates = sorted(fleet.sensors).flatMap((sensor) => lastUpdateMs(fleet, sensor, nowMs) ?? []);
   if (updates.length === 0) return "Nothing has been measured yet.";
   const updateMs = Math.max(...updates);
-  return `Last update ${ago(updateMs, nowMs)} (${when(updateMs, nowMs)}).`;
+  const replayMs = replayedMs(fleet);
+  const replay = replayMs === null ? "" : ` A replay: the newest window is of ${when(replayMs, nowMs)}.`;
+  return `Last update ${ago(updateMs, nowMs)} (${when(updateMs, nowMs)}).${replay}`;
 }

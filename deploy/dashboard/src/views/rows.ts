@@ -2,7 +2,7 @@
 
 import { h, say } from "../dom";
 import type { Estimate } from "../wire";
-import { concentration, ends, QUALITY, reasonsInWords, revisionInWords, when } from "../words";
+import { QUALITY, reasonsInWords, revisionInWords, trueEnds, valueOf, when } from "../words";
 
 export function windowsTable(): { root: HTMLElement; update(windows: Estimate[], measured: string, nowMs: number): void } {
   const column = h("th", { scope: "col" });
@@ -27,7 +27,7 @@ function header(value: HTMLElement): HTMLElement {
 }
 
 function row(window: Estimate, nowMs: number): HTMLElement {
-  const cells = [concentration(window.value), endsInWords(window), qualityInWords(window)];
+  const cells = [valueOf(window), endsInWords(window), qualityInWords(window)];
   return h(
     "tr",
     { "data-quality": String(window.quality) },
@@ -37,7 +37,7 @@ function row(window: Estimate, nowMs: number): HTMLElement {
 }
 
 function endsInWords({ value, low, high }: Estimate): string {
-  return low === null || high === null ? "–" : ends(value, low, high).join(" to ");
+  return low === null || high === null ? "–" : trueEnds(value, low, high).join(" to ");
 }
 
 export function qualityInWords(window: Estimate): string {

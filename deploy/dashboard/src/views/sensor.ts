@@ -3,8 +3,9 @@
 import { h, refill, say, show } from "../dom";
 import type { Fleet, Sensor } from "../fleet";
 import { worst } from "../level";
+import { isReplay } from "../replay";
 import { nameIn } from "../routes";
-import { ago, clockTime, concentration, when } from "../words";
+import { ago, clockTime, valueOf, when } from "../words";
 import { limitsSection, sayAir } from "./air";
 import { intervalInWords, stateInWord } from "./card";
 import { daySection, type AskPast } from "./day";
@@ -79,13 +80,13 @@ function figure(fleet: Fleet, sensor: Sensor): Section {
       const texts = problems.map(({ text }) => text);
       const word = stateInWord(fleet, sensor, level, nowMs);
       sayState(root, state, level, word, link);
-      say(value, concentration(newest?.value ?? null));
+      say(value, newest ? valueOf(newest) : "–");
       say(unit, newest?.value == null ? "" : `${newest.unit} ${newest.gas}`);
       sayAir(air, verdict.air.get(sensor) ?? null, word, link);
       say(interval, newest?.value == null ? "No value in the newest window" : intervalInWords(newest));
       refill(why, JSON.stringify(texts), () => texts.map((text) => h("li", {}, `${text}.`)));
       show(why, texts.length > 0);
-      say(age, newest ? windowInWords(newest.startMs, newest.endMs, nowMs) : "");
+      say(age, newest ? `${isReplay(fleet, sensor) ? "Replay. " : ""}${windowInWords(newest.startMs, newest.endMs, nowMs)}` : "");
     },
   };
 }

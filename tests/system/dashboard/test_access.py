@@ -1,0 +1,59 @@
+"""For every reader: no barrier that axe-core knows, names by ear, targets for a thumb, nothing cut off."""
+
+import pytest
+
+from deploy.demo.page import DASHBOARD
+from tests.support.browser import Chromium, Page
+from tests.support.dashboard import WebBroker, choose_other, newest_start, show
+from tests.support.van import WINDOW_S, Van, estimate
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_no_barrier(
+    chromium: Chromium, site: str, broker: WebBroker, van: Van, packages: None, dark: bool
+) -> None:
+    """axe-core looks at the overview and at a sensor with a map and a comparison."""
+    axe = (DASHBOARD / "node_modules" / "axe-core" / "axe.min.js").read_text()
+    position = {"lat": 52.5, "lon": 13.4, "spread_m": 3.0, "speed_kmh": 0.0, "fixes": 90}
+    start = newest_start(van, "5A2D") + WINDOW_S
+    van.publish(estimate("5A2D", start, position=position, site="Harbour"))
+    van.publish(estimate("7777", start))
+    page = chromium.open(f"{site}?broker={broker.websocket}", width=390, height=844, dark=dark)
+    page.wait_for_text("Live", ".link")
+    page.wait_for_text("7777", ".cards")
+    page.evaluate(axe)
+    found = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))"
+    assert page.evaluate(found) == []
+    show(page, "5A2D")
+    page.wait("document.querySelector('.map-place .spot') !== null")
+    choose_other(page, "van-1/5CB6")
+    assert page.evaluate(found) == []
+
+
+def test_names_are_told_apart_by_ear_and_links_met_by_a_thumb(page: Page) -> None:
+    """The arrow before a link is not read out, no two tables are called the same, and no target is slim."""
+    show(page, "5A2D")
+    tree = page.call("Accessibility.getFullAXTree")["nodes"]
+    names = [
+        (node["role"]["value"], node["name"]["value"]) for node in tree if "name" in node and "role" in node
+    ]
+    assert ("link", "All sensors") in names
+    summaries = page.evaluate("[...document.querySelectorAll('summary')].map((summary) => summary.innerText)")
+    assert len(summaries) == len(set(summaries)) == 2
+    targets = "[...document.querySelectorAll('a:not(.skip), summary, button:not(dialog *)')]"
+    heights = (
+        "filter((target) => target.checkVisibility()).map((target) => target.getBoundingClientRect().height)"
+    )
+    assert min(page.evaluate(f"{targets}.{heights}")) >= 24
+
+
+@pytest.mark.usefixtures("van")
+@pytest.mark.parametrize(("width", "dark"), [(320, True), (1280, False)])
+def test_nothing_is_cut_off(chromium: Chromium, site: str, broker: WebBroker, width: int, dark: bool) -> None:
+    """No sideways scrolling, on the narrowest phone or on a desk."""
+    page = chromium.open(f"{site}?broker={broker.websocket}", width=width, dark=dark)
+    page.wait_for_text("All 6 sensors report.", "h1")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    show(page, "5A2D")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.complaints() == []
