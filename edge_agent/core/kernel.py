@@ -57,3 +57,12 @@ def gram(name: str, length_scale: float, z: Any, other: Any) -> Array:
     """
     z, other = np.asarray(z, dtype=float)[:, None], np.asarray(other, dtype=float)[None, :]
     return KERNELS[name](np.abs(z - other) / length_scale)
+
+
+def shapes_at(name: str, z: float, other: Array) -> Array:
+    """k(z, z'ⱼ) at one place, (m,); z and z'ⱼ are divided by the length scale already.
+
+    >>> shapes_at("matern12", 0.0, np.array([0.0, 1.0])).round(3).tolist()
+    [1.0, 0.368]
+    """
+    return KERNELS[name](np.abs(other - z))

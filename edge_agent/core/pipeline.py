@@ -132,13 +132,12 @@ class Pipeline:
 
 
 def _calibrate(estimate: Estimate, model: Model) -> Estimate:
-    inputs = [[estimate.inputs[name] for name in model.channels]]
+    inputs = [estimate.inputs[name] for name in model.channels]
     with np.errstate(all="ignore"):  # a value that is not finite is flagged below
-        values, weights = model.explain(inputs, [estimate.inputs[model.auxiliary]])
-    value = float(values[0])
+        value, weights = model.explain(inputs, estimate.inputs[model.auxiliary])
     if not isfinite(value):
         return replace(estimate, quality=Flag.FAIL, reasons=(*estimate.reasons, "value_not_finite"))
-    named = dict(zip((*model.channels, "bias"), weights[0].tolist(), strict=True))
+    named = dict(zip((*model.channels, "bias"), weights, strict=True))
     estimate = replace(estimate, value=value, weights=named)
     # Nothing is known about errors where there was no training data; `reasons` name the inputs.
     if model.interval is None or any(reason.endswith(OUTSIDE) for reason in estimate.reasons):

@@ -49,6 +49,23 @@ def test_predictions_equal_the_formula_written_out(model: Model, seed: int) -> N
     np.testing.assert_allclose(model.predict(inputs, auxiliary), expected, atol=1e-9)
 
 
+@given(model=variants(), seed=st.integers(0, 1000), power=st.sampled_from([1.0, 0.25, 3.0]))
+def test_one_window_gets_the_estimate_and_the_weights_of_many(model: Model, seed: int, power: float) -> None:
+    """The agent's way for one window, and the way for all windows of an archive."""
+    rng, bent = np.random.default_rng(seed), replace(model, power=power)
+    inputs, temperature = rng.normal([230.0, -206.0], [20.0, 11.0]), float(rng.uniform(5.0, 45.0))
+    value, weights = bent.explain(inputs.tolist(), temperature)
+    [expected], [raw] = bent.predict([inputs], [temperature]), bent.weights([temperature])
+    np.testing.assert_allclose(weights, raw, rtol=1e-12, atol=1e-12)
+    assert value == pytest.approx(expected, rel=1e-12, abs=1e-12 * np.abs(raw[:-1] * inputs**3).max())
+
+
+def test_a_power_that_overflows_is_infinite() -> None:
+    """As in the way for many windows; the agent flags such a value."""
+    value, _ = make_model(power=3.0).explain([1e200, 1.0], 20.0)
+    assert np.isinf(value)
+
+
 def test_the_weights_returned_are_the_weights_used(model: Model) -> None:
     """A consumer who multiplies the published weights with the published inputs gets the estimate."""
     [value], [(w1, w2, bias)] = model.predict([[231.4, 206.1]], [24.3]), model.weights([24.3])
