@@ -215,9 +215,9 @@ def _csv(
             ),
         )
     rows: pd.DataFrame = read.to_pandas(split_blocks=True, self_destruct=True, date_as_object=False)
-    if as_text and found.decimal == ",":
-        for place in numbers:
-            rows[place] = rows[place].str.replace(",", ".")
+    pa.default_memory_pool().release_unused()  # the blocks of text, twice as large as the columns
+    for place in numbers if as_text and found.decimal == "," else ():
+        rows[place] = rows[place].str.replace(",", ".")
     return rows
 
 

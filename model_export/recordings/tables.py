@@ -161,18 +161,18 @@ class _Reader:
 
     def series(self, name: str, column: str) -> Series:
         """All parts of a column in the order of time; of several values at one time the first counts."""
-        at_ms = np.concatenate([times for times, _ in self.parts[column]])
-        values = np.concatenate([numbers for _, numbers in self.parts[column]])
+        parts: Sequence[Any] = self.parts[column]  # a single one may be large and is not copied
+        at_ms, values = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
         rows, usable = len(values), np.isfinite(values)
         if not usable.any():
             raise BadRecording(
                 f"{name}: {column}: expected numbers, got none in {rows} rows; map another with --columns"
             )
-        times, found = _distinct(at_ms[usable], values[usable])
+        at = slice(None) if (whole := bool(usable.all())) else usable
+        times, found = _distinct(at_ms[at], values[at])
         self._drop(f"{column} duplicate", int(usable.sum()) - len(times))
         # A slow column has an empty cell in most rows of a faster sensor: no value is missing there.
-        rows_at, _ = _distinct(at_ms[at_ms != UNREADABLE])
-        if cadence_minutes(times) > cadence_minutes(rows_at):
+        if not whole and cadence_minutes(times) > cadence_minutes(_distinct(at_ms[at_ms != UNREADABLE])[0]):
             self.dropped.pop(f"{column} missing", None)
         return Series(times, found)
 
