@@ -79,8 +79,13 @@ def sensor_board(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame({name: wins(wide[scenario == name]) for name in ("S3", "S3a", "S4", "S5")})
 
 
+def by_gas(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The cases of each gas; R² of different gases has no common median."""
+    return {str(gas): cases for gas, cases in table.groupby("gas", sort=True)}
+
+
 def medians(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Median R² by method for every kind, without and with adapter."""
+    """Median R² by method for every kind, without and with adapter; for the cases of one gas."""
     own = table[table["scenario"].isin(["S1", "S2"])]
     kind = own["kind"].where(~own["adapter"], own["kind"] + " with adapter")
     wide = own.pivot_table(index="method", columns=kind, values="r2", aggfunc="median")

@@ -1,6 +1,6 @@
 """The experiment's page: leader boards, R² by kind, t-tests, single cases and the models themselves."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pandas as pd
 
@@ -8,7 +8,15 @@ from model_export.calibration import model_plots
 from model_export.experiment import board_plots, case_plots, showcase
 from model_export.experiment.cases import KINDS, TRANSFERS
 from model_export.experiment.evaluation import Experiment
-from model_export.experiment.leaderboard import against, board, medians, rivals, sensor_board, variants
+from model_export.experiment.leaderboard import (
+    against,
+    board,
+    by_gas,
+    medians,
+    rivals,
+    sensor_board,
+    variants,
+)
 from model_export.figures.webpage import Picture, Section
 
 
@@ -49,21 +57,28 @@ def _boards(found: Experiment) -> Iterator[Picture]:
 
 
 def _heatmaps(found: Experiment) -> Iterator[Picture]:
-    middle = medians(found.table, found.methods)
+    gases = by_gas(found.table)
+    for gas, cases in gases.items():
+        of_gas, suffix = ("", "") if len(gases) == 1 else (f" of {gas}", f"-{gas.lower()}")
+        yield from _heatmaps_of(cases, found.methods, of_gas, suffix)
+
+
+def _heatmaps_of(table: pd.DataFrame, methods: Sequence[str], of_gas: str, suffix: str) -> Iterator[Picture]:
+    """Those of one gas; its name is in titles and file names where there are several."""
+    middle = medians(table, methods)
     kinds = [kind for kind in KINDS if kind in middle]
     moved = [f"{kind} with adapter" for kind in kinds if kind != "train"]
     caption = "The median over all sensors and datasets. Green explains the reference, purple does not."
     for columns, word in ((kinds, "without"), (moved, "with")):
-        figure = board_plots.heatmap(
-            middle.reindex(columns=columns), f"Median R², {word} adapter", "median R²"
-        )
-        yield Picture(figure, caption, f"r2-{word}-adapter")
-    if (found.table["kind"].isin(TRANSFERS) & (found.table["scenario"] == "S1")).any():
+        title = f"Median R²{of_gas}, {word} adapter"
+        figure = board_plots.heatmap(middle.reindex(columns=columns), title, "median R²")
+        yield Picture(figure, caption, f"r2-{word}-adapter{suffix}")
+    if (table["kind"].isin(TRANSFERS) & (table["scenario"] == "S1")).any():
         for scenario, word in (("S1", "without"), ("S2", "with")):
-            title = f"From dataset to dataset, {word} adapter"
-            figure = board_plots.transfer_heatmaps(found.table, found.methods, scenario, title)
+            title = f"From dataset to dataset{of_gas}, {word} adapter"
+            figure = board_plots.transfer_heatmaps(table, methods, scenario, title)
             caption = "The diagonal is SS. Overfitting is a green diagonal in a pale or purple square."
-            yield Picture(figure, caption, f"datasets-{word}-adapter")
+            yield Picture(figure, caption, f"datasets-{word}-adapter{suffix}")
 
 
 def _tests(found: Experiment, respire: str) -> Iterator[Picture]:

@@ -11,7 +11,15 @@ import pandas as pd
 from edge_agent.core.errors import RespireError
 from edge_agent.core.windows import WINDOW_MS
 from model_export.experiment.evaluation import Experiment, Inputs, Settings, evaluate
-from model_export.experiment.leaderboard import against, board, medians, rivals, sensor_board, variants
+from model_export.experiment.leaderboard import (
+    against,
+    board,
+    by_gas,
+    medians,
+    rivals,
+    sensor_board,
+    variants,
+)
 from model_export.experiment.methods import QUICK, chosen
 from model_export.experiment.pool import Progress, Say
 from model_export.experiment.report import sections
@@ -135,7 +143,9 @@ def _summary(found: Experiment) -> dict[str, Any]:
         "fitted": found.fitted,
         "reused": found.reused,
         "wins": {name: _boards(found, name) for name in variants(found.methods)},
-        "median_r2": medians(found.table, found.methods).to_dict("index"),
+        "median_r2": {
+            gas: medians(cases, found.methods).to_dict("index") for gas, cases in by_gas(found.table).items()
+        },
         "intervals": intervals(found.table),
     }
 

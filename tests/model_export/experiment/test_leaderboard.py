@@ -6,7 +6,15 @@ import pytest
 from scipy.stats import ttest_rel
 
 from model_export.experiment.board_plots import differences
-from model_export.experiment.leaderboard import Paired, against, board, medians, paired, sensor_board
+from model_export.experiment.leaderboard import (
+    Paired,
+    against,
+    board,
+    by_gas,
+    medians,
+    paired,
+    sensor_board,
+)
 
 
 def table(scores: dict[str, list[tuple[str, str, float]]]) -> pd.DataFrame:
@@ -57,6 +65,17 @@ def test_with_adapter_counts_the_adapted_rows_and_the_same_training() -> None:
     assert medians(results, ["RR"]).to_dict("index") == {
         "RR": {"train": 0.9, "SX": 0.9, "SX with adapter": 0.5}
     }
+
+
+def test_each_gas_has_its_own_medians() -> None:
+    """The mean of a good gas and a hopeless one would be the R² of neither."""
+    good, poor = (
+        table({"RR": [("SX", "S1", r2)]}).assign(gas=gas) for gas, r2 in (("CO", 0.9), ("NO2", 0.1))
+    )
+    found = {
+        gas: medians(cases, ["RR"])["SX"]["RR"] for gas, cases in by_gas(pd.concat([good, poor])).items()
+    }
+    assert found == {"CO": 0.9, "NO2": 0.1}
 
 
 def test_a_case_that_not_all_have_faced_counts_for_none() -> None:
