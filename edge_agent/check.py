@@ -8,6 +8,7 @@ from typing import Any
 from edge_agent import brokers, bundles, mqtt, state
 from edge_agent import settings as configuration
 from edge_agent.clock import Clock
+from edge_agent.core.card import valid_until
 from edge_agent.core.errors import BadBundle, BadSettings, BrokerUnavailable
 from edge_agent.core.model import Model
 from edge_agent.locator import Locator
@@ -71,6 +72,11 @@ def _check_bundles(settings: Settings, found: Findings) -> dict[str, Model]:
         if unit and unit.factor(model.gas, model.unit) is None:
             words = f"{model.gas} in {model.unit} cannot be converted to {unit.unit}"
             found.remarks.append(f"estimates of {model.sensor} keep their unit: {words}")
+        if model.valid_until_ms is not None and model.valid_until_ms < Clock().now_ms():
+            words = "its estimates have quality 3; fit or adapt it again"
+            found.remarks.append(
+                f"the calibration of {model.sensor} was valid until {valid_until(model)}; {words}"
+            )
     return models
 
 
@@ -123,7 +129,10 @@ def _summary(settings: Settings, models: dict[str, Model]) -> dict[str, Any]:
         "estimates": settings.own_topics.estimate("+"),
         "position": _position(settings),
         "state": str(settings.state),
-        "sensors": {sensor: {"model": model.id, **model.provenance} for sensor, model in models.items()},
+        "sensors": {
+            sensor: {"model": model.id, "valid_until": valid_until(model), **model.provenance}
+            for sensor, model in models.items()
+        },
     }
 
 

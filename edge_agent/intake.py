@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable
 from typing import Any, NamedTuple
 
 from edge_agent.clock import Timekeeper
+from edge_agent.core.card import valid_until
 from edge_agent.core.errors import BadReading
 from edge_agent.core.messages import UNSTAMPED, Decoder, Reading, format_time
 from edge_agent.core.model import Model
@@ -69,6 +70,7 @@ class Heard:
         last_at_ms = self._last_at_ms.get(sensor)
         return {
             "model": model.id if model else None,
+            "valid_until": valid_until(model),
             "last_reading": None if last_at_ms is None else format_time(last_at_ms),
             "silent": sorted(
                 name

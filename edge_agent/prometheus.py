@@ -75,6 +75,11 @@ def _sensors(record: Mapping[str, Any]) -> Iterator[Metric]:
         [(labels, _seconds(each["last_reading"])) for labels, each in told],
     )
     yield gauge("sensor_has_model", "1 if a bundle serves.", [(at, bool(e["model"])) for at, e in told])
+    yield gauge(
+        "sensor_calibration_valid_until_timestamp_seconds",
+        "Time from which the calibration is too old.",
+        [(labels, _seconds(each.get("valid_until"))) for labels, each in told],
+    )
     for state in ("silent", "stuck"):
         count = [(labels, len(each[state])) for labels, each in told]
         yield gauge(f"sensor_{state}_channels", f"Channels that are {state}.", count)

@@ -75,7 +75,7 @@ def _table(record: dict[str, Any], age_s: float, dead: bool) -> Iterator[str]:
     yield ""
     yield from _aligned(
         [
-            ("sensor", "model", "last reading", "silent", "stuck"),
+            ("sensor", "model", "valid until", "last reading", "silent", "stuck"),
             *(_sensor(name, each) for name, each in record["sensors"].items()),
         ]
     )
@@ -91,10 +91,11 @@ def _position(told: dict[str, Any]) -> str:
 
 
 def _sensor(name: str, told: dict[str, Any]) -> tuple[str, ...]:
-    last, model = told["last_reading"], told["model"]
+    last, model, until = told["last_reading"], told["model"], told.get("valid_until")
     return (
         name,
         str(model).removeprefix("sha256:") if model else "none",
+        until[:10] if until else "-",
         _time(last) if last else "none",
         " ".join(told["silent"]) or "-",
         " ".join(told["stuck"]) or "-",

@@ -246,7 +246,7 @@ def adapt(
     found = examined(recording, source, strict=strict)
     dataset = _beside(model, recording, reference)
     part, test = split(dataset, test_share)
-    moved = _sealed(_noted(adapted(model, part, how), adapted_on=dataset.name))
+    moved = _sealed(_noted(export.renewed(adapted(model, part, how), part), adapted_on=dataset.name))
     before, after = scored(model, test), scored(moved, test)
     level = moved.interval.level if moved.interval else None
     found += agreement.check(model.sensor, dataset_of(recording), after, level)

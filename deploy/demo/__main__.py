@@ -142,6 +142,7 @@ def fitting(place: Path, sensor: str) -> contextlib.AbstractContextManager[Proce
     """Tune, fit, compress and export one sensor."""
     data = [place / "colocation" / f"{sensor}_{dataset}.csv" for dataset in DATASETS]
     options = ["--sensor", sensor, "--out", place / "bundles" / f"{sensor}.bundle", "--trials", TRIALS]
+    options += ["--valid-for", "none"]  # the co-location is simulated in 2023
     return child(place / f"fit-{sensor}.log", script("model-export"), "fit", *data, *options)
 
 

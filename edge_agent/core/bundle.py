@@ -2,35 +2,29 @@
 
 import hashlib
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
-from edge_agent.core import packed
+from edge_agent.core import checked, packed
 from edge_agent.core.errors import BadBundle
 from edge_agent.core.kernel import KERNELS, Array
-from edge_agent.core.messages import LIMIT, is_sensor
-from edge_agent.core.model import Interval, Model, Scale
-from edge_agent.core.warming import PREFIX, REACH_MS, SHORTEST_MS, TEMPERATURE
+from edge_agent.core.model import Interval, Model
+from edge_agent.core.warming import PREFIX, TEMPERATURE
 
 FORMATS = (1, 2, 3)  # 2: no sensor sends some of the channels (`warming`); 3: `power`, or a growing interval
-POWERS = (0.1, 10.0)
 MAX_BYTES = 1_048_576
 GOLDEN_PAIRS = 4
 GOLDEN_TOLERANCE = 1e-5  # of the target's spread: pairs are float32, and exp() differs in its last bits
 SLOWEST_MINUTES = 1440  # cadence: a reading a day, as the longest window is a day
-USUAL_S, LONGEST_S = 900, 86_400  # windows
-MAX_CHANNELS = 32  # the scaling is folded in (d + 1)² numbers
-MAX_SUPPORT = 8_192  # the card samples the kernel at 41 x m places
-MAX_TEXT = 64
+USUAL_S = 900  # of a window
 MAX_VALUE_BYTES = 16_384  # of a key that is not an array, packed; provenance is the largest
-SMALLEST = 1 / LIMIT  # spread, length scale: no estimate overflows, whatever else the bundle holds
 ARRAYS = ("support", "coefficients", "trend", "golden", "transfer")
 OTHERS = (
     *("sensor", "gas", "unit", "channels", "auxiliary", "kernel", "length_scale", "scales", "adapter"),
     *("domain", "provenance", "hold", "warming", "cadence", "window", "interval", "sensor_type", "power"),
+    *("calibrated", "valid_until"),
 )
 OUTER_ROOM = {"format": 16, "sha256": 64, "body": MAX_BYTES}
 BODY_ROOM = dict.fromkeys(ARRAYS, MAX_BYTES) | dict.fromkeys(OTHERS, MAX_VALUE_BYTES)
@@ -122,6 +116,10 @@ def _body(model: Model) -> dict[str, Any]:
         body["sensor_type"] = model.sensor_type
     if model.power != Model.power:
         body["power"] = model.power
+    if model.calibrated_ms is not None:
+        body["calibrated"] = model.calibrated_ms // 1000
+    if model.valid_until_ms is not None:
+        body["valid_until"] = model.valid_until_ms // 1000
     return body
 
 
@@ -136,7 +134,7 @@ def _bin(array: Array) -> bytes:
 
 def _parse(body: Mapping[str, Any], name: str, digest: str) -> tuple[Model, Array]:
     try:
-        return _model(body, f"sha256:{digest[:16]}"), _array(body["golden"], GOLDEN_PAIRS)
+        return _model(body, f"sha256:{digest[:16]}"), checked.array(body["golden"], GOLDEN_PAIRS)
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
         # As text: a name for the error itself makes a cycle that keeps the whole bundle in memory.
         detail = f"no {error}" if isinstance(error, KeyError) else str(error)
@@ -144,34 +142,38 @@ def _parse(body: Mapping[str, Any], name: str, digest: str) -> tuple[Model, Arra
 
 
 def _model(body: Mapping[str, Any], model_id: str) -> Model:
-    channels = _channels(body["channels"])
+    channels = checked.channels(body["channels"])
     rows = len(channels) + 1
-    *channel_scales, auxiliary_scale, target_scale = (_scale(pair) for pair in body["scales"])
+    *channel_scales, auxiliary_scale, target_scale = (checked.scale(pair) for pair in body["scales"])
     model = Model(
-        sensor=_name(body["sensor"]),
-        gas=_text(body["gas"]),
-        unit=_text(body["unit"]),
+        sensor=checked.name(body["sensor"]),
+        gas=checked.text(body["gas"]),
+        unit=checked.text(body["unit"]),
         channels=channels,
-        auxiliary=_name(body["auxiliary"]),
-        kernel=_text(body["kernel"]),
-        length_scale=_positive(body["length_scale"]),
+        auxiliary=checked.name(body["auxiliary"]),
+        kernel=checked.text(body["kernel"]),
+        length_scale=checked.positive(body["length_scale"]),
         channel_scales=tuple(channel_scales),
         auxiliary_scale=auxiliary_scale,
         target_scale=target_scale,
-        support=_support(body["support"]),
-        coefficients=_array(body["coefficients"], rows),
-        trend=_array(body["trend"], rows),
-        hold=_range(body["hold"]) if "hold" in body else Model.hold,
-        transfer=_array(body["transfer"], rows - 1) if "transfer" in body else None,
-        adapter=_pair(body["adapter"]),
-        interval=_interval(body["interval"]) if "interval" in body else None,
-        sensor_type=_text(body.get("sensor_type", Model.sensor_type)),
-        power=_power(body.get("power", Model.power)),
+        support=checked.support(body["support"]),
+        coefficients=checked.array(body["coefficients"], rows),
+        trend=checked.array(body["trend"], rows),
+        hold=checked.ordered_pair(body["hold"]) if "hold" in body else Model.hold,
+        transfer=checked.array(body["transfer"], rows - 1) if "transfer" in body else None,
+        adapter=checked.pair(body["adapter"]),
+        interval=checked.interval(body["interval"]) if "interval" in body else None,
+        sensor_type=checked.text(body.get("sensor_type", Model.sensor_type)),
+        power=checked.power(body.get("power", Model.power)),
         warming=_warming(body),
         cadence_minutes=_cadence_minutes(body),
-        window_ms=_window_ms(body.get("window", USUAL_S)),
-        domain={_text(channel): _pair(between) for channel, between in body["domain"].items()},
-        provenance={_text(key): value for key, value in body["provenance"].items() if _is_fact(value)},
+        window_ms=checked.window_ms(body.get("window", USUAL_S)),
+        calibrated_ms=checked.moment_ms(body["calibrated"]) if "calibrated" in body else None,
+        valid_until_ms=checked.moment_ms(body["valid_until"]) if "valid_until" in body else None,
+        domain={checked.text(channel): checked.pair(between) for channel, between in body["domain"].items()},
+        provenance={
+            checked.text(key): value for key, value in body["provenance"].items() if checked.is_fact(value)
+        },
         id=model_id,
     )
     if model.kernel not in KERNELS:
@@ -179,58 +181,11 @@ def _model(body: Mapping[str, Any], model_id: str) -> Model:
     return model
 
 
-def _channels(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not 1 <= len(value) <= MAX_CHANNELS:
-        raise ValueError(f"something else where 1 to {MAX_CHANNELS} channels belong")
-    channels = tuple(_name(channel) for channel in value)
-    if len({*channels}) < len(channels):
-        raise ValueError("a channel twice")
-    return channels
-
-
-def _name(value: Any) -> str:
-    if not is_sensor(_text(value)):
-        raise ValueError(f"{value!r:.40} where a name without / + # belongs")
-    return str(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > MAX_TEXT or not value.isprintable():
-        raise ValueError(f"{value!r:.40} where a short text belongs")
-    return value
-
-
-def _is_fact(value: Any) -> bool:
-    """Whether JSON has it: a score that could not be computed is NaN, and is left out."""
-    return isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
-
-
-def _number(value: Any) -> float:
-    if type(value) not in (int, float) or not -LIMIT < value < LIMIT:
-        raise ValueError(f"{value!r:.40} where a number belongs")
-    return float(value)
-
-
-def _pair(value: Any) -> tuple[float, float]:
-    first, second = (_number(number) for number in value)
-    return first, second
-
-
-def _range(value: Any) -> tuple[float, float]:
-    low, high = _pair(value)
-    if low > high:
-        raise ValueError(f"a range from {low:g} to {high:g}")
-    return low, high
-
-
-def _positive(value: Any) -> float:
-    if _number(value) < SMALLEST:
-        raise ValueError(f"{value!r:.40} where a positive number belongs")
-    return float(value)
-
-
 def _warming(body: Mapping[str, Any]) -> dict[str, int]:
-    warming = {_text(channel): _memory_ms(seconds) for channel, seconds in body.get("warming", {}).items()}
+    warming = {
+        checked.text(channel): checked.memory_ms(seconds)
+        for channel, seconds in body.get("warming", {}).items()
+    }
     if {*warming} != {channel for channel in body["channels"] if channel.startswith(PREFIX)}:
         raise ValueError(
             f"a memory of {', '.join(warming) or 'nothing'}: expected those of {PREFIX}… channels"
@@ -240,60 +195,14 @@ def _warming(body: Mapping[str, Any]) -> dict[str, int]:
     return warming
 
 
-def _memory_ms(seconds: Any) -> int:
-    if type(seconds) not in (int, float) or not SHORTEST_MS <= seconds * 1000 <= REACH_MS:
-        between = f"{SHORTEST_MS // 1000} to {REACH_MS // 1000} seconds"
-        raise ValueError(f"a memory of {seconds!r:.40} where {between} belong")
-    return round(float(seconds) * 1000)
-
-
 def _cadence_minutes(body: Mapping[str, Any]) -> dict[str, int]:
-    cadence = {_text(channel): minutes for channel, minutes in body.get("cadence", {}).items()}
+    cadence = {checked.text(channel): minutes for channel, minutes in body.get("cadence", {}).items()}
     for channel, minutes in cadence.items():
         if channel not in (*body["channels"], body["auxiliary"]) or channel.startswith(PREFIX):
             raise ValueError(f"a cadence of {channel!r:.40}, which no sensor sends")
         if type(minutes) is not int or not 1 <= minutes <= SLOWEST_MINUTES:
             raise ValueError(f"a cadence of {minutes!r:.40} where 1 to {SLOWEST_MINUTES} minutes belong")
     return cadence
-
-
-def _window_ms(seconds: Any) -> int:
-    if type(seconds) is not int or not 60 <= seconds <= LONGEST_S or seconds % 60:
-        raise ValueError(f"windows of {seconds!r:.40} where whole minutes from 60 to {LONGEST_S} s belong")
-    return seconds * 1000
-
-
-def _scale(value: Any) -> Scale:
-    centre, spread = _pair(value)
-    return Scale(centre, _positive(spread))
-
-
-def _interval(value: Any) -> Interval:
-    half_width, level, slope, origin = (_number(number) for number in (*value, *[0.0] * (4 - len(value))))
-    if min(half_width, slope) < 0.0 or not 0.0 < level < 1.0:
-        raise ValueError(f"an interval of ±{half_width:g} at level {level:g}, {slope:+g} for each unit")
-    return Interval(half_width, level, slope, origin)
-
-
-def _power(value: Any) -> float:
-    if not POWERS[0] <= _number(value) <= POWERS[1]:
-        raise ValueError(f"a power of {value:g} where {POWERS[0]:g} to {POWERS[1]:g} belong")
-    return float(value)
-
-
-def _support(value: Any) -> Array:
-    if (found := len(value) // 4) > MAX_SUPPORT:
-        raise ValueError(f"{found} support vectors where at most {MAX_SUPPORT} belong")
-    return _array(value, None)
-
-
-def _array(value: Any, rows: int | None) -> Array:
-    packed_array = np.frombuffer(value, dtype="<f4")
-    # Before the cast, which warns of a signalling NaN.
-    if not np.isfinite(packed_array).all():
-        raise ValueError("a number that is not finite")
-    array = packed_array.astype(np.float64)
-    return array if rows is None else array.reshape(rows, -1)
 
 
 def _verify(model: Model, golden: Array, name: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from edge_agent.core.messages import format_time
 from edge_agent.core.model import Model
 
 POINTS = 41
@@ -28,9 +29,16 @@ def card(model: Model) -> dict[str, Any]:
         "sensor_type": model.sensor_type,
         "power": model.power,
         "interval": model.interval and asdict(model.interval),
+        "calibrated": None if model.calibrated_ms is None else format_time(model.calibrated_ms),
+        "valid_until": valid_until(model),
         "provenance": dict(model.provenance),
         "curves": curves(model),
     }
+
+
+def valid_until(model: Model | None) -> str | None:
+    """When the calibration is too old; None if it never is."""
+    return None if model is None or model.valid_until_ms is None else format_time(model.valid_until_ms)
 
 
 def inspection(model: Model, size_bytes: int) -> dict[str, Any]:

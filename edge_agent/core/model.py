@@ -121,6 +121,8 @@ class Model:
     warming: Mapping[str, int] = field(default_factory=dict)  # channel -> memory in ms
     cadence_minutes: Mapping[str, int] = field(default_factory=dict)  # between readings, where not 1
     window_ms: int = 900_000  # the length of the windows that it was fitted to
+    calibrated_ms: int | None = None  # the end of the data that it was fitted or last adapted to
+    valid_until_ms: int | None = None  # from then on it is too old; None: never
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     provenance: Mapping[str, Fact] = field(default_factory=dict)
     id: str = ""

@@ -6,7 +6,7 @@ from typing import Any
 from edge_agent.core.messages import format_time, parse_time
 
 FREE_BYTES = 100_000_000  # below this the disk is nearly full
-RENEW_MS = 30 * 86_400_000  # before its end a certificate should be renewed
+RENEW_MS = 30 * 86_400_000  # before its end a certificate or a calibration should be renewed
 WAITED_S = 3_600  # an outbox whose oldest estimate has waited so long is not emptied
 
 ADVICE = {
@@ -16,6 +16,8 @@ ADVICE = {
     "outbox_growing": "check the broker that gets the estimates, and its ACL",
     "position_old": "check the receiver or phone, its topic and the ACL",
     "certificate_expiring": "renew the certificate of this van",
+    "calibration_due": "plan a co-location before valid_until, then fit or adapt this sensor",
+    "calibration_old": "put the van beside a reference, then fit or adapt this sensor",
     "silent_channel": "check the sensor, its topics and the ACL",
     "stuck_channel": "check wiring and ADC",
 }
@@ -72,6 +74,14 @@ def _find(health: Mapping[str, Any], free_bytes: int, settled: bool, now_ms: int
             yield "silent_channel", sensor
         if told["stuck"]:
             yield "stuck_channel", sensor
+        if told.get("valid_until") and health["clock"] == "synchronised":
+            yield from _calibration(sensor, parse_time(told["valid_until"]) - now_ms)
+
+
+def _calibration(sensor: str, left_ms: int) -> Iterator[Problem]:
+    """Whether the calibration of a sensor ends in `left_ms`, or has ended."""
+    if left_ms < RENEW_MS:
+        yield "calibration_old" if left_ms < 0 else "calibration_due", sensor
 
 
 def _is_old(age_s: int | None) -> bool:

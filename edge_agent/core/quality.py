@@ -57,6 +57,8 @@ def assess(
         reasons.append("temperature_history_incomplete")
     if not synchronised:
         reasons.append("clock_unsynchronised")
+    if model.valid_until_ms is not None and window.end_ms > model.valid_until_ms:
+        reasons.append("calibration_old")
     if moving:
         reasons.append("moving")
     # Further outside than the range is wide: not weather, but a loose electrode or a wrong unit.

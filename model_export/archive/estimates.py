@@ -20,7 +20,7 @@ NOT_COVERED, NOT_FINITE, NO_PAST = (
     "value_not_finite",
     "temperature_history_incomplete",
 )
-STUCK, CLOCK = "stuck_value", "clock_unsynchronised"
+STUCK, CLOCK, OLD = "stuck_value", "clock_unsynchronised", "calibration_old"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,8 @@ def estimate(
     stuck = np.logical_or.reduce([channels[name].stuck for name in model.measured])[~missing]
     late = np.zeros(len(windows), dtype=bool) if unsynchronised is None else unsynchronised
     found = {f"{name}{OUTSIDE}": distance > 0.0 for name, distance in departures.items()}
-    found |= {STUCK: stuck, NO_PAST: ~enough[~missing], CLOCK: late[~missing], NOT_FINITE: np.isnan(value)}
+    found |= {STUCK: stuck, NO_PAST: ~enough[~missing], CLOCK: late[~missing]}
+    found |= {OLD: _old(windows, model)[~missing], NOT_FINITE: np.isnan(value)}
     far = np.logical_or.reduce([np.isnan(value), *(distance > 1.0 for distance in departures.values())])
     suspect = np.logical_or.reduce(list(found.values()))
     flags = np.where(far, Flag.FAIL, np.where(suspect, Flag.SUSPECT, Flag.PASS))
@@ -94,6 +95,13 @@ def estimate(
         minutes={name: channels[name].minutes for name in names},
         temperatures=past.since(int(windows.start_ms[-1]) - REACH_MS) if len(windows) else past,
     )
+
+
+def _old(windows: Windows, model: Model) -> Mask:
+    """The windows that end after the model is valid."""
+    if model.valid_until_ms is None:
+        return np.zeros(len(windows), dtype=bool)
+    return np.asarray(windows.start_ms + windows.length_ms > model.valid_until_ms)
 
 
 def _covered(windows: Windows, name: str, model: Model) -> Mask:

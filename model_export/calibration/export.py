@@ -1,7 +1,7 @@
 """Bundles on disk: what they say about their own fit, written only if they reproduce it, and read back."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -10,16 +10,19 @@ import numpy as np
 from edge_agent.core import bundle
 from edge_agent.core.errors import BadBundle, BadRecording
 from edge_agent.core.kernel import Array
-from edge_agent.core.messages import format_time
+from edge_agent.core.messages import LAST_MS, format_time
 from edge_agent.core.model import Fact, Model
 from model_export.files import write_atomically
+from model_export.recordings.catalogue import Place
 from model_export.recordings.dataset import Dataset
 from model_export.regression import evidence, respire
+from model_export.regression.compress import Compressed
 from model_export.regression.metrics import Score
 from model_export.regression.respire import Fitted, Hyperparameters
 
 TOLERANCE = 1e-4  # of the target's spread: what float32 may cost
 DENSITY_BINS = 24
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ def facts(model: Model, fitted: Fitted, train: Dataset, test: Score, r2_train: f
     counts, _ = np.histogram(train.auxiliary, DENSITY_BINS, model.domain["temperature"])
     found: dict[str, Fact] = {
         "dataset": train.name,
+        **_site(train),
         **_dates(train),
         "n_test": test.n,
         "support": len(model.support),
@@ -72,6 +76,49 @@ def facts(model: Model, fitted: Fitted, train: Dataset, test: Score, r2_train: f
     if test.n:
         found |= {"r2_test": test.r2, "rmse_test": test.rmse}
     return found
+
+
+def model_of(fitted: Fitted, small: Compressed, train: Dataset, gas: str, sensor_type: str) -> Model:
+    """The model of a full fit on a few support vectors, without provenance and interval."""
+    names, columns = (*train.channels, "temperature"), (*train.inputs.T, train.auxiliary)
+    return Model(
+        sensor=train.sensor,
+        gas=gas,
+        unit=train.unit,
+        channels=train.channels,
+        kernel=fitted.hyper.kernel,
+        length_scale=fitted.hyper.length_scale,
+        channel_scales=fitted.channel_scales,
+        auxiliary_scale=fitted.auxiliary_scale,
+        target_scale=fitted.target_scale,
+        support=small.support,
+        coefficients=small.coefficients,
+        trend=small.trend,
+        hold=fitted.hold,
+        sensor_type=sensor_type,
+        power=fitted.power,
+        warming=train.warming,
+        cadence_minutes=train.cadence_minutes,
+        window_ms=train.window_ms,
+        domain={
+            name: (float(values.min()), float(values.max()))
+            for name, values in zip(names, columns, strict=True)
+        },
+    )
+
+
+def dated(model: Model, part: Dataset, days: int | None) -> Model:
+    """The model with the end of the data behind it, and how long after that it is good; None: for ever."""
+    end_ms = int(part.start_ms[-1]) + part.window_ms
+    until_ms = None if days is None else min(end_ms + days * DAY_MS, LAST_MS - 1000)
+    return replace(model, calibrated_ms=end_ms, valid_until_ms=until_ms)
+
+
+def renewed(model: Model, part: Dataset) -> Model:
+    """The same for a model that was adapted to other data: it is good for as long as before."""
+    if model.calibrated_ms is None or model.valid_until_ms is None:
+        return dated(model, part, None)
+    return dated(model, part, (model.valid_until_ms - model.calibrated_ms) // DAY_MS)
 
 
 def covered(shares: Mapping[str, float]) -> dict[str, Fact]:
@@ -156,6 +203,12 @@ def _require_same(expected: Array, actual: Array, model: Model, name: str) -> No
             f"{name}: expected the trainer's estimates within {allowed:.3g} {model.unit}, "
             f"got {difference:.3g} away; nothing was replaced"
         )
+
+
+def _site(train: Dataset) -> dict[str, Fact]:
+    """Where it was recorded, if the name of the file says so."""
+    place = Place.parse(train.name)
+    return {"site": place.site} if place else {}
 
 
 def _dates(train: Dataset) -> dict[str, Fact]:

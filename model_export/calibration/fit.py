@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from math import inf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from edge_agent.core.card import valid_until
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import is_sensor
@@ -19,6 +18,7 @@ from model_export.calibration.interval import (
     LEVEL,
     coverage,
     forward_conformal,
+    inside,
     leave_out,
     measured,
     together,
@@ -36,6 +36,8 @@ Fit = Callable[[Dataset], Fitted]
 
 # How far back the temperature is compared; docs/methods.md has the figures behind the choice.
 WARMING = {"warming_1h": 3_600_000, "warming_4h": 14_400_000}
+# A CO-B4 may drift by 100 ppb and 10 % a year, says its datasheet: by half of that in half a year.
+VALID_DAYS = 180
 EXAMPLES = {"unit": "ppm", "gas": "CO"}
 
 
@@ -63,6 +65,7 @@ class Recipe:
     trials: int = 60  # of tuning by folds
     seed: int = 0
     level: float = LEVEL
+    valid_days: int | None = VALID_DAYS  # None: for ever
     gas: str = "CO"
     warming: Mapping[str, int] = field(default_factory=lambda: WARMING)  # see Dataset.warmed
 
@@ -143,9 +146,8 @@ def fit(
     model = calibration.model
     known = export.facts(model, calibration.fitted, train, evaluate(model, test), evaluate(model, train).r2)
     known |= export.covered(calibration.covered)
-    exported = export.write(
-        replace(model, provenance=known), path, dataset, estimate=calibration.predict(dataset)
-    )
+    model = export.dated(replace(model, provenance=known), train, recipe.valid_days)
+    exported = export.write(model, path, dataset, estimate=calibration.predict(dataset))
     return FitResult(dataset, train, test, calibration, exported)
 
 
@@ -220,7 +222,8 @@ def compressed(fitted: Fitted, train: Dataset, recipe: Recipe) -> Calibration:
     small = compress(
         fitted, train.inputs, train.auxiliary, train.target, size=recipe.size, method=recipe.method
     )
-    return Calibration(fitted, small, _model(fitted, small, train, recipe))
+    model = export.model_of(fitted, small, train, recipe.gas, recipe.sensor_type)
+    return Calibration(fitted, small, model)
 
 
 def evaluate(model: Model, dataset: Dataset) -> Score:
@@ -231,16 +234,6 @@ def evaluate(model: Model, dataset: Dataset) -> Score:
     promised = inside(model, dataset)
     half_width = np.where(promised, model.interval.half_widths(estimate), np.nan)
     return score(dataset.target, estimate, half_width, model.interval.level)
-
-
-def inside(model: Model, dataset: Dataset) -> NDArray[np.bool_]:
-    """Whether all inputs of a window are in the range of the training data, (n,)."""
-    seen = dataset.inputs if model.transfer is None else model.mapped(dataset.inputs)
-    within = np.ones(len(dataset), dtype=bool)
-    for name, values in zip((*model.channels, model.auxiliary), (*seen.T, dataset.auxiliary), strict=True):
-        low, high = model.domain.get(name, (-inf, inf))
-        within &= (values >= low) & (values <= high)
-    return within
 
 
 def summary(result: FitResult) -> dict[str, Any]:
@@ -283,6 +276,7 @@ def summary(result: FitResult) -> dict[str, Any]:
             "rows": dict(result.dataset.dropped_rows),
             "windows": dict(result.dataset.dropped_windows),
         },
+        "valid_until": valid_until(model),
         "bundle": str(result.exported.path),
         "id": model.id,
     }
@@ -301,31 +295,3 @@ def require_options(sensor: str, unit: str, gas: str) -> None:
     for name, text in {"unit": unit, "gas": gas}.items():
         if not text.strip():
             raise BadRecording(f"--{name}: expected a word such as {EXAMPLES[name]}, got {text!r}")
-
-
-def _model(fitted: Fitted, small: Compressed, train: Dataset, recipe: Recipe) -> Model:
-    names, columns = (*train.channels, "temperature"), (*train.inputs.T, train.auxiliary)
-    return Model(
-        sensor=train.sensor,
-        gas=recipe.gas,
-        unit=train.unit,
-        channels=train.channels,
-        kernel=fitted.hyper.kernel,
-        length_scale=fitted.hyper.length_scale,
-        channel_scales=fitted.channel_scales,
-        auxiliary_scale=fitted.auxiliary_scale,
-        target_scale=fitted.target_scale,
-        support=small.support,
-        coefficients=small.coefficients,
-        trend=small.trend,
-        hold=fitted.hold,
-        sensor_type=recipe.sensor_type,
-        power=fitted.power,
-        warming=train.warming,
-        cadence_minutes=train.cadence_minutes,
-        window_ms=train.window_ms,
-        domain={
-            name: (float(values.min()), float(values.max()))
-            for name, values in zip(names, columns, strict=True)
-        },
-    )

@@ -18,7 +18,7 @@ No method gives coverage where conditions are unlike the recording: another seas
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from scipy import stats
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
-from edge_agent.core.model import Interval
+from edge_agent.core.model import Interval, Model
 from model_export.recordings.dataset import Dataset
 
 LEVEL = 0.9
@@ -157,3 +157,13 @@ def _few_days(relative: Array, day: NDArray[np.int64], level: float) -> float:
     freedom = max(n / (1.0 + (n / days - 1.0) * alike) - 1.0, 2.0)
     both = 0.5 + level / 2.0
     return float(stats.t.ppf(both, freedom) / stats.norm.ppf(both))
+
+
+def inside(model: Model, dataset: Dataset) -> NDArray[np.bool_]:
+    """Whether all inputs of a window are in the range of the training data, (n,)."""
+    seen = dataset.inputs if model.transfer is None else model.mapped(dataset.inputs)
+    within = np.ones(len(dataset), dtype=bool)
+    for name, values in zip((*model.channels, model.auxiliary), (*seen.T, dataset.auxiliary), strict=True):
+        low, high = model.domain.get(name, (-inf, inf))
+        within &= (values >= low) & (values <= high)
+    return within

@@ -82,7 +82,6 @@ def run(
 
 Registry = Annotated[Path, typer.Option(help="Folder of the last run of fleet.")]
 Address = Annotated[str, typer.Option("--broker", metavar="HOST:PORT", help="Where the vans publish.")]
-Overdue = Annotated[int, typer.Option(min=1, help="Days after which a bundle is overdue.")]
 User = Annotated[str | None, typer.Option(help="Name at the broker.")]
 Password = Annotated[Path | None, typer.Option(help="File with the password.")]
 BrokerCa = Annotated[
@@ -95,7 +94,6 @@ def status(
     *,
     broker: Address,
     out: Registry,
-    overdue_days: Overdue = 180,
     username: User = None,
     password_file: Password = None,
     tls_ca: BrokerCa = None,
@@ -116,7 +114,7 @@ def status(
     password = password_file.read_text(encoding="utf-8").strip() if password_file else None
     rows = Ledger(out).rows()
     heard = listen(Broker(host, port, username, password, tls_ca))
-    found = places(heard, rows, time.time_ns() // 1_000_000, overdue_days)
+    found = places(heard, rows, time.time_ns() // 1_000_000)
     write(found, out / "registry.parquet")
     counts = Counter(place.state for place in found)
     figures = {
@@ -135,7 +133,7 @@ def _table(figures: dict[str, Any]) -> str:
     """A line for each sensor, those to change first, and a sum."""
     lines = [
         f"{one['sensor']:<12} {one['van'] or '-':<12} {one['state']:<8} "
-        f"{'overdue' if one['overdue'] else '':<8} {one['until'] or '-':<21} {one['model'] or '-'}"
+        f"{'overdue' if one['overdue'] else '':<8} {one['valid_until'] or '-':<21} {one['model'] or '-'}"
         for one in figures["sensors"]
     ]
     counts = ", ".join(f"{count} {state}" for state, count in figures["states"].items())

@@ -6,15 +6,15 @@ from dataclasses import replace
 from importlib.metadata import version as installed
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from edge_agent.core.errors import RespireError
 from model_export.cli import archive as archive_cli
 from model_export.cli import experiment as experiment_cli
 from model_export.cli import fleet as fleet_cli
+from model_export.cli import moving
 from model_export.cli import simulate as simulate_cli
 from model_export.cli.console import bar, in_words, print_result, say
 from model_export.cli.options import (
@@ -22,6 +22,7 @@ from model_export.cli.options import (
     Data,
     Kernel,
     Out,
+    Plain,
     Plot,
     Report,
     Sensor,
@@ -29,6 +30,7 @@ from model_export.cli.options import (
     Size,
     Sizes,
     Strict,
+    ValidFor,
     reading,
 )
 
@@ -48,16 +50,10 @@ app = typer.Typer(
 app.command()(experiment_cli.experiment)
 app.command()(experiment_cli.breakdown)
 app.command("simulate")(simulate_cli.command)
+app.command(cls=Plain)(moving.adapt)
+app.command()(moving.transfer)
 app.command()(archive_cli.recalibrate)
 app.add_typer(fleet_cli.app, name="fleet")
-
-
-class Plain(TyperCommand):
-    """A command whose --help shows DATA... instead of <list[Path]>; typer has no setting for that."""
-
-    def get_help(self, ctx: Any) -> str:
-        """The text of --help."""
-        return super().get_help(ctx).replace("DATA <list[Path]>", "DATA...          ")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -117,6 +113,7 @@ def fit(
     trials: Annotated[int, typer.Option(min=1, help="Number of trials in tuning with --paper.")] = 60,
     seed: Annotated[int, typer.Option(min=0, help="Of --paper; the same gives the same bundle.")] = 0,
     level: Annotated[float, typer.Option(min=0.5, max=0.99, help="Coverage of the interval.")] = 0.9,
+    valid_for: ValidFor = "180d",
     source: "Source",
     strict: Strict = False,
 ) -> None:
@@ -135,7 +132,7 @@ def fit(
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
     recipe = Recipe(kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas)
-    recipe = for_sensor(recipe, sensor_type)
+    recipe = for_sensor(replace(recipe, valid_days=valid_for or None), sensor_type)
     recipe = recipe if warming is None else replace(recipe, warming=WARMING if warming else {})
     recipe = as_in_the_paper(recipe) if paper else recipe
     with bar("tuning") as progress:
@@ -175,67 +172,6 @@ def evaluate(
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
     print_result(commands.evaluate(bundle, data, source=source, unit=unit, report=report, table=table))
-
-
-@app.command(cls=Plain)
-@reading("window")
-def adapt(
-    bundle: Bundle,
-    data: Data,
-    *,
-    out: Out,
-    half_life: Annotated[
-        float, typer.Option(min=0.0, help="Days after which a window counts half; 0: all count the same.")
-    ] = 7.0,
-    gain_spread: Annotated[
-        float, typer.Option(min=0.0, help="How far from 1 the gain is expected; 0: anywhere.")
-    ] = 0.5,
-    source: "Source",
-    strict: Strict = False,
-) -> None:
-    """Fit a gain and an offset to another site or season.
-
-    Repeat it every few weeks with the newest windows: zeros drift.
-
-    \b
-    model-export adapt 5A2D.bundle march.csv --out 5A2D-march.bundle
-    model-export adapt 5A2D.bundle march.csv --half-life 0 --gain-spread 0 --out 5A2D-march.bundle
-    """
-    from model_export.calibration.adapt import Adapting  # noqa: PLC0415 - as above
-    from model_export.cli import commands  # noqa: PLC0415 - as above
-
-    how = Adapting(half_life or None, gain_spread or None)
-    print_result(commands.adapt(bundle, data, out, how=how, source=source, strict=strict))
-
-
-@app.command()
-@reading("window", "reference", "shift", "swap", "test_share")
-def transfer(
-    bundle: Bundle,
-    *,
-    beside: Annotated[
-        list[Path],
-        typer.Option("--source", metavar="DATA", help="Recording of the bundle's sensor; may be repeated."),
-    ],
-    target: Annotated[
-        list[Path],
-        typer.Option(metavar="DATA", help="Recording of the other sensor at the same time; may be repeated."),
-    ],
-    sensor: Sensor,
-    out: Out,
-    source: "Source",
-    strict: Strict = False,
-) -> None:
-    """Make a bundle serve another sensor.
-
-    Both sensors were side by side for a while. No reference is needed.
-
-    \b
-    model-export transfer 5A2D.bundle --source january.csv --target 5CB6.csv --sensor 5CB6 --out 5CB6.bundle
-    """
-    from model_export.cli import commands  # noqa: PLC0415 - as above
-
-    print_result(commands.transfer(bundle, beside, target, sensor, out, source=source, strict=strict))
 
 
 @app.command(cls=Plain)

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from model_export.calibration.fit import Source
 
 Value = TypeVar("Value")
 Kernel = Literal["matern12", "matern32", "matern52", "rbf"]
+LONGEST_DAYS = 3_660
 Reference = Literal["auto", "average", "start", "end"]
 
 
@@ -68,6 +70,16 @@ def _sizes(text: str) -> tuple[int, ...]:
     if not all(word.isdecimal() and int(word) for word in words):
         raise typer.BadParameter(f"expected numbers above 0 such as 4,8,16, got {text!r}")
     return tuple(map(int, words))
+
+
+def _days(text: str) -> int:
+    """A number of days from 180d; 0 for none."""
+    if text == "none":
+        return 0
+    number = text.removesuffix("d")
+    if not text.endswith("d") or not number.isdecimal() or not 0 < int(number) <= LONGEST_DAYS:
+        raise typer.BadParameter(f"expected 1d to {LONGEST_DAYS}d, or none, got {text!r}")
+    return int(number)
 
 
 Data = Annotated[
@@ -134,6 +146,12 @@ Above = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Write nothing and exit 1 if the recording has a grave fault.")
 ]
+ValidFor = Annotated[
+    Any,
+    typer.Option(
+        parser=_days, metavar="Nd|none", help="Days after which estimates are flagged as calibration_old."
+    ),
+]
 Report = Annotated[
     Path | None, typer.Option(help="Write a report with plots (HTML), and its figures as SVG and CSV beside.")
 ]
@@ -175,6 +193,14 @@ def _mark(separator: str | None) -> str | None:
     if mark is not None and len(mark) != 1:
         raise typer.BadParameter(f"expected one of , ; | or tab, got {separator!r}", param_hint="--separator")
     return mark
+
+
+class Plain(TyperCommand):
+    """A command whose --help shows DATA... instead of <list[Path]>; typer has no setting for that."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The text of --help."""
+        return super().get_help(ctx).replace("DATA <list[Path]>", "DATA...          ")
 
 
 def reading(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -16,8 +16,8 @@ from scipy.optimize import brentq
 from edge_agent.core.messages import format_time
 from edge_agent.core.windows import MINUTE_MS
 from model_export.doctor.case import Case
-from model_export.doctor.clipped import rails
 from model_export.doctor.finding import Finding
+from model_export.doctor.piles import rails
 from model_export.doctor.runs import runs
 from model_export.recordings.recording import Recording, Series
 

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edge_agent.core import bundle
+from edge_agent.core.card import valid_until
 from edge_agent.core.errors import BadRecording, RespireError
 from edge_agent.core.messages import format_time
 from edge_agent.core.model import Model
@@ -63,7 +64,8 @@ def compared(task: Task, candidate: Candidate, findings: Sequence[Finding]) -> t
     before = None if old is None else _agreement(old, candidate.test)
     state: State = "new" if before is None else "improved"
     data, model, score = candidate.data, candidate.model, candidate.score
-    if task.current is not None and old is not None and before and score.rmse > BETTER * before.rmse:
+    kept = before and score.rmse > BETTER * before.rmse and not _ended(old, candidate.test)
+    if task.current is not None and old is not None and before and kept:
         state, data, model, score = "unchanged", task.current.read_bytes(), old, before
     level = model.interval.level if model.interval else None
     dataset = task.entries[0].place.dataset
@@ -88,8 +90,16 @@ def compared(task: Task, candidate: Candidate, findings: Sequence[Finding]) -> t
         "current": old.id if old else None,
         "bundle": model.id,
         "until": format_time(int(candidate.test.start_ms[-1])) if len(candidate.test) else None,
+        "valid_until": valid_until(model),
         "findings": [finding.code for finding in found],
     }, data
+
+
+def _ended(model: Model | None, test: Dataset) -> bool:
+    """Whether a bundle is too old at the end of the newest recording."""
+    if model is None or model.valid_until_ms is None or not len(test):
+        return False
+    return int(test.start_ms[-1]) + test.window_ms > model.valid_until_ms
 
 
 def _made(task: Task) -> tuple[Row, bytes | None]:
@@ -155,7 +165,7 @@ def _adapted(candidate: Candidate, latest: Dataset, test_share: float) -> Candid
     model = candidate.model
     part, test = split(latest.warmed(model.warming), test_share)
     plain = replace(candidate, train=part, test=test, score=evaluate(model, test))
-    moved = adapt(model, part)
+    moved = export.renewed(adapt(model, part), part)
     moved = replace(moved, provenance={**model.provenance, "adapted_on": latest.name})
     data = bundle.encode(moved)
     moved = bundle.decode(data, latest.name)

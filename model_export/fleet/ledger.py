@@ -30,6 +30,7 @@ COLUMNS = {
     **dict.fromkeys(("n_train", "n_test"), WHOLE),
     **dict.fromkeys(("r2", "rmse", "bias", "coverage", "level", "rmse_current"), REAL),
     **dict.fromkeys(("adapted_on", "transferred_from", "current", "bundle", "version", "until"), TEXT),
+    "valid_until": TEXT,
     "findings": pa.list_(TEXT),
     "recordings": pa.list_(pa.struct([("path", TEXT), ("sha256", TEXT)])),
     "digest": TEXT,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edge_agent.core import bundle
+from edge_agent.core.card import valid_until
 from edge_agent.core.errors import BadRecording, RespireError
 from edge_agent.core.messages import format_time
 from model_export.calibration import export
@@ -85,6 +86,7 @@ def _moved(task: Task, sister: Sister, ledger: Ledger) -> tuple[Row, bytes]:
         "current": old.id if old else None,
         "bundle": new.id,
         "until": format_time(int(here.start_ms[-1])),
+        "valid_until": valid_until(new),
         "findings": [finding.code for finding in findings],
     }, data
 

@@ -14,7 +14,6 @@ from model_export.files import write_atomically
 from model_export.fleet.ledger import Row
 from model_export.fleet.vans import Heard
 
-DAY_MS = 86_400_000
 ORDER = ("old", "none", "unknown", "nowhere", "current")  # what to change comes first
 REPORTS_MISSED = 3  # after so many missing health records a van is silent
 
@@ -31,17 +30,17 @@ class Place:
     dataset: str | None  # the recording behind the model on the van
     version: str | None  # of the program that made it
     until: str | None  # the last day of its recording
-    age_days: int | None
+    valid_until: str | None  # of the model on the van
     overdue: bool
     heard: str | None  # the last health record of the van
     silent: bool
 
 
-def places(heard: Heard, rows: Iterable[Row], now_ms: int, overdue_days: int) -> list[Place]:
+def places(heard: Heard, rows: Iterable[Row], now_ms: int) -> list[Place]:
     """Every sensor of every van, and the sensors with a bundle that no van reports; old and overdue first."""
     newest = {row["sensor"]: row for row in rows}
     found = [
-        _place(sensor, van, told, heard, newest.get(sensor), now_ms, overdue_days)
+        _place(sensor, van, told, heard, newest.get(sensor), now_ms)
         for van, health in heard.health.items()
         for sensor, told in health["sensors"].items()
         if isinstance(told, dict)
@@ -49,7 +48,7 @@ def places(heard: Heard, rows: Iterable[Row], now_ms: int, overdue_days: int) ->
     there = {place.sensor for place in found}
     for sensor, row in newest.items():
         if sensor not in there and row["bundle"]:
-            found.append(_nowhere(sensor, row, now_ms, overdue_days))
+            found.append(_nowhere(sensor, row, now_ms))
     return sorted(found, key=lambda one: (ORDER.index(one.state), not one.overdue, one.sensor, one.van or ""))
 
 
@@ -67,7 +66,6 @@ def _place(
     heard: Heard,
     row: Row | None,
     now_ms: int,
-    overdue_days: int,
 ) -> Place:
     model, health = _text(told.get("model")), heard.health[van]
     card = heard.cards.get((van, sensor), {})
@@ -78,7 +76,7 @@ def _place(
         "none" if model is None else "unknown" if newest is None else "current" if model == newest else "old"
     )
     until = _text(known.get("to")) or (row["until"] if row and state == "current" else None)
-    age = _age_days(until, now_ms)
+    valid_until = _text(told.get("valid_until"))
     at = _text(health.get("at"))
     interval_s = health.get("interval_s")
     limit_ms = REPORTS_MISSED * 1000 * (interval_s if isinstance(interval_s, int | float) else 60)
@@ -91,23 +89,22 @@ def _place(
         dataset=_text(known.get("dataset")),
         version=_text(known.get("exporter")),
         until=until,
-        age_days=age,
-        overdue=age is not None and age > overdue_days,
+        valid_until=valid_until,
+        overdue=_overdue(valid_until, now_ms),
         heard=at,
         silent=_at_ms(at) is None or now_ms - (_at_ms(at) or 0) > limit_ms,
     )
 
 
-def _nowhere(sensor: str, row: Row, now_ms: int, overdue_days: int) -> Place:
-    age = _age_days(row["until"], now_ms)
-    late = age is not None and age > overdue_days
-    origin = row["dataset"], row["version"], row["until"]
-    return Place(sensor, None, "nowhere", None, row["bundle"], *origin, age, late, None, silent=False)
+def _nowhere(sensor: str, row: Row, now_ms: int) -> Place:
+    late = _overdue(row["valid_until"], now_ms)
+    origin = row["dataset"], row["version"], row["until"], row["valid_until"]
+    return Place(sensor, None, "nowhere", None, row["bundle"], *origin, late, None, silent=False)
 
 
-def _age_days(until: str | None, now_ms: int) -> int | None:
-    at_ms = _at_ms(until)
-    return None if at_ms is None else (now_ms - at_ms) // DAY_MS
+def _overdue(valid_until: str | None, now_ms: int) -> bool:
+    at_ms = _at_ms(valid_until)
+    return at_ms is not None and at_ms < now_ms
 
 
 def _at_ms(text: str | None) -> int | None:

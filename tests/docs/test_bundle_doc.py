@@ -125,6 +125,8 @@ def test_the_page_names_every_key_in_order_and_every_kernel() -> None:
         hold=(8.0, 40.0),
         cadence_minutes={"op1": 5},
         window_ms=3_600_000,
+        calibrated_ms=1_706_745_600_000,
+        valid_until_ms=1_722_297_600_000,
     )
     outer = msgpack.unpackb(bundle.encode(model))
     keys = [re.findall(r"^\| `(\w+)` ", part, re.MULTILINE) for part in TEXT.split("| key | type |")[1:]]
@@ -147,7 +149,7 @@ def test_the_page_tells_how_many_minutes_a_window_needs(coverage: float) -> None
 
 def test_the_numbers_are_those_of_the_code() -> None:
     from edge_agent.bundles import MAX_TOTAL_BYTES
-    from edge_agent.core import bundle, packed
+    from edge_agent.core import bundle, checked, packed
     from edge_agent.core.windows import COVERAGE
 
     assert f"`coverage` ({COVERAGE} by default)" in ON_ONE_LINE
@@ -156,9 +158,9 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"| at most {packed.MAX_KEYS} |" in ON_ONE_LINE
     assert f"| at most {packed.MAX_DEPTH} |" in ON_ONE_LINE
     assert f"at most {bundle.MAX_VALUE_BYTES:,} bytes; so".replace(",", " ") in ON_ONE_LINE
-    assert f"| 1 to {bundle.MAX_CHANNELS}, each once |" in ON_ONE_LINE
-    assert f"| at most {bundle.MAX_SUPPORT:,} |".replace(",", " ") in ON_ONE_LINE
-    assert f"| at most {bundle.MAX_TEXT} printable characters;" in ON_ONE_LINE
+    assert f"| 1 to {checked.MAX_CHANNELS}, each once |" in ON_ONE_LINE
+    assert f"| at most {checked.MAX_SUPPORT:,} |".replace(",", " ") in ON_ONE_LINE
+    assert f"| at most {checked.MAX_TEXT} printable characters;" in ON_ONE_LINE
     assert f"together: {MAX_TOTAL_BYTES:,} bytes".replace(",", " ") in ON_ONE_LINE
     assert f"array ({bundle.GOLDEN_PAIRS}, d + 2)" in ON_ONE_LINE
     assert "1e-5·" in ON_ONE_LINE

@@ -89,6 +89,22 @@ def test_no_bundle_is_a_fault(config: Path, tmp_path: Path, capsys: pytest.Captu
     assert (code, lines[0]) == (1, f"edge-agent: {tmp_path / 'bundles'}: {words}")
 
 
+def test_an_old_calibration_is_a_remark(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The agent works with it; the summary has the date of every sensor."""
+    old = make_model(valid_until_ms=1_714_953_600_000)
+    (tmp_path / "bundles" / "5A2D.bundle").write_bytes(bundle.encode(old))
+    assert cli.main(["check", "--config", str(config), "--no-broker"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["sensors"]["5A2D"]["valid_until"] == "2024-05-06T00:00:00Z"
+    assert err.splitlines() == [
+        "check: the calibration of 5A2D was valid until 2024-05-06T00:00:00Z; its estimates have quality 3; "
+        "fit or adapt it again",
+        "check: settings are valid, 1 bundle is valid",
+    ]
+
+
 def test_a_broker_is_reached_and_left(
     config: Path, broker: Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,6 +41,7 @@ edge_agent_written_bytes_total{agent="van-1"} 1
 edge_agent_sensor_last_reading_timestamp_seconds{agent="van-1",sensor="5A2D"} 1706782498
 edge_agent_sensor_has_model{agent="van-1",sensor="5A2D"} 1
 edge_agent_sensor_has_model{agent="van-1",sensor="D3EB"} 0
+edge_agent_sensor_calibration_valid_until_timestamp_seconds{agent="van-1",sensor="5A2D"} 1714953600
 edge_agent_sensor_silent_channels{agent="van-1",sensor="5A2D"} 0
 edge_agent_sensor_silent_channels{agent="van-1",sensor="D3EB"} 2
 edge_agent_sensor_stuck_channels{agent="van-1",sensor="5A2D"} 1

@@ -32,6 +32,7 @@ def record(age_s: float) -> dict[str, Any]:
         "sensors": {
             "5A2D": {
                 "model": "sha256:9f3c01ab23cd4567",
+                "valid_until": "2024-05-06T00:00:00Z",
                 "last_reading": "2024-02-01T10:14:58Z",
                 "silent": [],
                 "stuck": ["op1"],
@@ -91,9 +92,9 @@ def test_a_terminal_gets_a_table(state: Path) -> None:
         "journal   4.2 MB; memory 61 MB",
         "problem   5A2D: stuck_channel since 2024-02-01 10:00:00 UTC: check wiring and ADC",
         "",
-        "sensor  model             last reading             silent   stuck",
-        "5A2D    9f3c01ab23cd4567  2024-02-01 10:14:58 UTC  -        op1",
-        "D3EB    none              none                     op1 op2  -",
+        "sensor  model             valid until  last reading             silent   stuck",
+        "5A2D    9f3c01ab23cd4567  2024-05-06   2024-02-01 10:14:58 UTC  -        op1",
+        "D3EB    none              -            none                     op1 op2  -",
     ]
     assert json.loads(on_a_terminal("status", "--json")[1]) == told
 

@@ -58,6 +58,8 @@ export interface Card {
   support: number | null;
   domain: Record<string, [number, number]>;
   interval: { halfWidth: number; level: number } | null;
+  /** When the calibration is too old. */
+  validUntilMs: number | null;
   provenance: Record<string, string>;
   /** The auxiliary variable first (`x`), then one curve per channel and `bias`, all of one length. */
   x: number[];
@@ -167,6 +169,7 @@ export function decodeCard(payload: Uint8Array, sensor: string): Card | null {
     support: number(fields.support),
     domain: entries(fields.domain, range, MAX_CHANNELS + 1),
     interval: intervalOf(fields.interval),
+    validUntilMs: instantMs(fields.valid_until),
     provenance: entries(fields.provenance, plain, 24),
     x: rising ? x : [],
     curves: Object.fromEntries(Object.entries(curves).filter(([, y]) => rising && y.length === x.length)),

@@ -27,6 +27,7 @@ const REASONS = new Map([
   ["stuck_value", "A channel has not changed at all"],
   ["temperature_history_incomplete", "Warming up: the temperature history is incomplete"],
   ["clock_unsynchronised", "The gateway’s clock is not synchronised"],
+  ["calibration_old", "The calibration is too old: this sensor is due for a new one"],
   ["value_not_finite", "The result is not a finite number"],
 ]);
 
@@ -116,6 +117,10 @@ const UTC_DATE = new Intl.DateTimeFormat("en-GB", {
   year: "numeric",
   timeZone: "UTC",
 });
+
+export function utcDate(ms: number): string {
+  return UTC_DATE.format(ms);
+}
 
 export function clockTime(ms: number): string {
   return TIME.format(ms);

@@ -47,6 +47,8 @@ def test_a_round_trip_keeps_every_field(model: Model) -> None:
         hold=(8.0, 40.0),
         cadence_minutes={"op1": 5, "temperature": 15},
         window_ms=3_600_000,
+        calibrated_ms=1_706_745_600_000,
+        valid_until_ms=1_722_297_600_000,
     )
     again = bundle.decode(bundle.encode(model))
     for field in fields(Model):
@@ -95,6 +97,13 @@ def test_an_agent_that_ignores_the_cadence_computes_the_same(model: Model) -> No
     assert again.predict([[231.4, 206.1]], [24.3]) == slow.predict([[231.4, 206.1]], [24.3])
 
 
+def test_an_agent_that_ignores_the_age_computes_the_same(model: Model) -> None:
+    """Hence the format is still 1; a model that is good for ever has the bytes of before."""
+    dated = replace(model, calibrated_ms=1_000_000, valid_until_ms=2_000_000)
+    assert msgpack.unpackb(bundle.encode(dated))["format"] == 1
+    assert {*body_of(dated)} - {*body_of(model)} == {"calibrated", "valid_until"}
+
+
 def test_a_bundle_of_32_support_vectors_is_tiny(model: Model) -> None:
     assert len(bundle.encode(model)) <= 1_280
 
@@ -139,7 +148,10 @@ junk = st.recursive(
 
 
 @given(
-    key=st.sampled_from(sorted({*body_of(make_model()), "hold", "warming", "cadence", "window"})), value=junk
+    key=st.sampled_from(
+        sorted({*body_of(make_model()), "hold", "warming", "cadence", "window", "valid_until"})
+    ),
+    value=junk,
 )
 def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, value: object) -> None:
     """A right checksum proves nothing about the content: any field may hold anything."""
@@ -233,6 +245,14 @@ def test_a_sealed_bundle_with_nonsense_inside_is_refused_or_harmless(key: str, v
             )
             for seconds in (0, 90, 172_800, 900.0, "1h", None)
         ),
+        *(
+            (
+                sealed({**body_of(make_model()), "valid_until": seconds}),
+                f"x.bundle: expected a complete model, got {seconds!r} where seconds since 1970 belong; "
+                "export it again",
+            )
+            for seconds in (-1, 4_102_444_800, 0.5, True, "2024", None)
+        ),
         (
             sealed({**body_of(make_model()), "cadence": {"op3": 5}}),
             "x.bundle: expected a complete model, got a cadence of 'op3', which no sensor sends; "
@@ -261,3 +281,7 @@ def test_a_bundle_ever_released_decodes_for_ever(path: Path) -> None:
         model.predict(expected["inputs"], expected["temperatures"]), expected["estimates"], rtol=1e-9
     )
     assert model.cadence_minutes == expected.get("cadence_minutes", {})
+    assert (model.calibrated_ms, model.valid_until_ms) == (
+        expected.get("calibrated_ms"),
+        expected.get("valid_until_ms"),
+    )

@@ -21,6 +21,10 @@ def health(**changes: Any) -> dict[str, Any]:
     }
 
 
+def due(valid_until: str) -> dict[str, Any]:
+    return {"sensors": {"5A2D": {"silent": [], "stuck": [], "valid_until": valid_until}}}
+
+
 def codes(told: dict[str, Any], free_bytes: int = FREE_BYTES, settled: bool = True) -> list[tuple[str, ...]]:
     found = Problems().update(told, free_bytes, settled, AT_MS)
     return [(problem["code"], problem.get("sensor", "")) for problem in found]
@@ -46,6 +50,10 @@ def test_all_is_well() -> None:
         ({"certificates": {"uplink": "2024-03-02T09:00:00Z"}}, []),
         ({"certificates": {"uplink": "2023-01-01T00:00:00Z"}}, [("certificate_expiring", "")]),
         ({"sensors": {"5A2D": {"silent": ["op1"], "stuck": []}}}, [("silent_channel", "5A2D")]),
+        (due("2024-03-02T08:59:59Z"), [("calibration_due", "5A2D")]),
+        (due("2024-03-02T09:00:00Z"), []),
+        (due("2024-02-01T08:59:59Z"), [("calibration_old", "5A2D")]),
+        ({**due("2024-02-01T08:59:59Z"), "clock": "unsynchronised"}, [("clock_unsynchronised", "")]),
         ({"sensors": {"5A2D": {"silent": [], "stuck": ["op1", "op2"]}}}, [("stuck_channel", "5A2D")]),
     ],
 )

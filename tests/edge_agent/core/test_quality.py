@@ -58,6 +58,12 @@ def test_an_unsynchronised_clock_makes_an_estimate_suspect(model: Model) -> None
     assert judge(window(), model, synchronised=False) == Verdict(Flag.SUSPECT, ("clock_unsynchronised",))
 
 
+def test_a_calibration_is_old_from_its_date_on(model: Model) -> None:
+    """By the end of the window, not by a clock: a replay says the same; the value and interval stay."""
+    verdicts = [judge(window(), replace(model, valid_until_ms=at_ms)) for at_ms in (900_000, 899_999)]
+    assert verdicts == [Verdict(Flag.PASS), Verdict(Flag.SUSPECT, ("calibration_old",))]
+
+
 def test_moving_is_said_of_every_window(model: Model) -> None:
     """Also without a value: a revision that gives it one still knows."""
     sound, poor = window(), window(op1=op1(231.4, minutes=11))

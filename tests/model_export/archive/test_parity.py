@@ -83,6 +83,7 @@ MODELS = st.sampled_from(
         make_model(cadence_minutes={"op1": 3, "op2": 3, "temperature": 15}, interval=None),
         make_model(transfer=np.array([[1.1, 0.05, 3.0], [-0.1, 0.9, 11.0]]), adapter=(1.3, -0.2)),
         make_model(
+            valid_until_ms=FIRST_MS + 3_600_000,
             transfer=np.array([[1.1, 0.05, 3.0], [-0.1, 0.9, 11.0]]),
             power=0.5,
             interval=Interval(0.1, 0.9, slope=0.2, origin=0.5),

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edge_agent.core.errors import BadRecording
+from model_export.calibration import export
 from model_export.calibration.adapt import PLAIN, Adapting, adapt, fit_adapter
 from model_export.calibration.fit import evaluate
 from tests.support.models import drawn, linear
@@ -41,6 +42,17 @@ def test_the_interval_is_measured_again() -> None:
     fresh = drawn(20_000, seed=2, noise=0.1)
     fresh = replace(fresh, target=2.0 * fresh.target + 1.0)
     assert 0.87 <= evaluate(adapted, fresh).coverage <= 0.93
+
+
+def test_an_adapted_model_is_good_again_for_as_long_as_it_was() -> None:
+    """From the end of the new data on; one that is good for ever stays so."""
+    day_ms, dataset = 86_400_000, drawn(60)
+    end_ms = int(dataset.start_ms[-1]) + 900_000
+    model = replace(linear(), calibrated_ms=day_ms, valid_until_ms=91 * day_ms)
+    adapted = export.renewed(model, dataset)
+    assert (adapted.calibrated_ms, adapted.valid_until_ms) == (end_ms, end_ms + 90 * day_ms)
+    timeless = export.renewed(linear(), dataset)
+    assert (timeless.calibrated_ms, timeless.valid_until_ms) == (end_ms, None)
 
 
 def test_too_few_windows_are_refused() -> None:

@@ -12,11 +12,11 @@ from model_export.calibration.fit import (
     evaluate,
     fit_model,
     fit_with_interval,
-    inside,
     metal_oxide,
     paper,
     tuned,
 )
+from model_export.calibration.interval import inside
 from model_export.recordings.dataset import Dataset
 from model_export.regression.respire import Hyperparameters
 from model_export.regression.respire import fit as apis_fit

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from edge_agent.core.errors import BadRecording, RespireError
+from edge_agent.core.messages import format_time
 from model_export.calibration import export, report
 from model_export.calibration.fit import Recipe, Source, fit_recording, summary
 from model_export.cli.main import app, main
@@ -89,13 +90,20 @@ def test_fit_prints_the_promised_keys(inside: Path, capsys: pytest.CaptureFixtur
     )
     assert fitted["r2_test"] > 0.98
     assert fitted["coverage"] > 0.8
+    model = export.read(Path("new.bundle"))
+    assert model.valid_until_ms == (model.calibrated_ms or 0) + 180 * 86_400_000
+    assert fitted["valid_until"] == format_time(model.valid_until_ms)
+    assert model.provenance["to"] == format_time(model.calibrated_ms or 0)
 
 
 def test_fit_prints_how_long_it_took(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The time of the report is included."""
     started = perf_counter()
-    printed, _ = run("fit january.csv --sensor 5A2D --out new.bundle --trials 2 --report page.html", capsys)
+    printed, _ = run(
+        "fit january.csv --sensor 5A2D --out new.bundle --valid-for none --report page.html", capsys
+    )
     assert printed["seconds"] == pytest.approx(perf_counter() - started, rel=0.1, abs=0.1)
+    assert printed["valid_until"] is None
 
 
 def test_it_prints_its_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +152,10 @@ def test_adapt_corrects_a_shifted_site(inside: Path, capsys: pytest.CaptureFixtu
     assert adapted["gain"] == pytest.approx(1.3, abs=0.05)
     assert adapted["before"]["r2"] < 0.0
     assert adapted["after"]["r2"] > 0.9
-    assert export.read(Path("march.bundle")).provenance["adapted_on"] == "march.csv"
+    before, after = (export.read(Path(name)) for name in ("5A2D.bundle", "march.bundle"))
+    assert after.provenance["adapted_on"] == "march.csv"
+    assert (after.calibrated_ms or 0) > (before.calibrated_ms or 0)
+    assert (after.valid_until_ms or 0) - (after.calibrated_ms or 0) == 180 * 86_400_000
 
 
 def test_transfer_serves_a_sensor_without_a_reference(
@@ -362,6 +373,8 @@ def test_a_failure_is_one_line(
         "fit january.csv --sensor 5A2D --out x --columns op1",
         "fit january.csv --sensor 5A2D --out x --columns op1=a,op1=b",
         "fit january.csv --sensor 5A2D --out x --columns op1=a,op2=a",
+        "fit january.csv --sensor 5A2D --out x --valid-for 26w",
+        "fit january.csv --sensor 5A2D --out x --valid-for 0d",
         "compress 5A2D.bundle january.csv --sizes 1,two",
         "calibrate january.csv",
     ],

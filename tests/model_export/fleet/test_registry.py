@@ -8,7 +8,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from edge_agent.core import bundle
-from edge_agent.core.card import card
+from edge_agent.core.card import card, valid_until
 from edge_agent.core.messages import format_time, parse_time
 from edge_agent.core.model import Model
 from model_export.cli.main import main
@@ -21,42 +21,48 @@ from tests.support.broker import Broker, client
 NOW_MS = parse_time("2024-06-01T12:00:00Z")
 
 
-def made(sensor: str, seed: int = 0, to: str = "2024-05-01T00:00:00Z") -> Model:
+def made(sensor: str, seed: int = 0, until: str = "2024-11-01T00:00:00Z") -> Model:
     """A model as the agent reads it."""
-    facts = {"dataset": f"{sensor}_T-W.csv", "to": to, "exporter": "respire-edge 0.1.0"}
-    return bundle.decode(bundle.encode(make_model(sensor, seed=seed, provenance=facts)))
+    facts = {"dataset": f"{sensor}_T-W.csv", "to": "2023-01-01T00:00:00Z", "exporter": "respire-edge 0.1.0"}
+    return bundle.decode(
+        bundle.encode(make_model(sensor, seed=seed, provenance=facts, valid_until_ms=parse_time(until)))
+    )
 
 
 def health(agent: str, at_ms: int = NOW_MS, **models: Model | None) -> dict[str, Any]:
-    sensors = {sensor: {"model": model.id if model else None} for sensor, model in models.items()}
+    sensors = {
+        sensor: {"model": model.id if model else None, "valid_until": valid_until(model)}
+        for sensor, model in models.items()
+    }
     return {"v": 1, "agent": agent, "at": format_time(at_ms), "interval_s": 60, "sensors": sensors}
 
 
 def run_of(**models: Model) -> list[dict[str, Any]]:
     return [
-        {**dict.fromkeys(COLUMNS), "sensor": sensor, "bundle": model.id, "until": "2024-05-01T00:00:00Z"}
+        {**dict.fromkeys(COLUMNS), "sensor": sensor, "bundle": model.id, "valid_until": valid_until(model)}
         for sensor, model in models.items()
     ]
 
 
 def test_every_sensor_has_a_state() -> None:
     """Old and missing models come first; a sensor that no van reports is there too."""
-    heard, fresh, old = Heard(), made("A"), made("B", seed=9, to="2023-01-01T00:00:00Z")
+    heard, fresh, old = Heard(), made("A"), made("B", seed=9, until="2023-07-01T00:00:00Z")
     heard.health = {
         "van-1": health("van-1", A=fresh, B=old, C=None),
         "van-2": health("van-2", at_ms=NOW_MS - 3_600_000, D=made("D")),
     }
     heard.cards = {("van-1", "A"): card(fresh), ("van-1", "B"): card(old)}
-    rows = run_of(A=fresh, B=made("B"), E=made("E"))
-    found = places(heard, rows, NOW_MS, overdue_days=180)
+    rows = run_of(A=fresh, B=made("B"), E=made("E", until="2024-06-01T11:59:59Z"))
+    found = places(heard, rows, NOW_MS)
     assert [(one.sensor, one.van, one.state, one.overdue, one.silent) for one in found] == [
         ("B", "van-1", "old", True, False),
         ("C", "van-1", "none", False, False),
         ("D", "van-2", "unknown", False, True),
-        ("E", None, "nowhere", False, False),
+        ("E", None, "nowhere", True, False),
         ("A", "van-1", "current", False, False),
     ]
-    assert (found[0].dataset, found[0].version, found[0].age_days) == ("B_T-W.csv", "respire-edge 0.1.0", 517)
+    assert (found[0].dataset, found[0].version) == ("B_T-W.csv", "respire-edge 0.1.0")
+    assert (found[0].until, found[0].valid_until) == ("2023-01-01T00:00:00Z", "2023-07-01T00:00:00Z")
 
 
 @pytest.mark.parametrize("payload", [b"", b"{", b"[" * 100_000, b"null", b"7", b'{"sensors": 3}', b"\xff"])

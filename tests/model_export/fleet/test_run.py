@@ -92,6 +92,7 @@ def test_a_sensor_that_has_moved_is_adapted_to_its_newest_site(first: Path) -> N
     assert row["adapted_on"] == "TWO_C-S.csv"
     assert row["r2"] > 0.5
     assert row["until"].startswith("2024-04-02")
+    assert "2024-09" <= row["valid_until"] < "2024-10"
 
 
 def test_the_page_has_the_worst_first_and_what_to_do(first: Path) -> None:

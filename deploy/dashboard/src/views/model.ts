@@ -2,7 +2,7 @@
 
 import { h, refill } from "../dom";
 import type { Sensor } from "../fleet";
-import { factInWords, percent, significant } from "../words";
+import { factInWords, percent, significant, utcDate } from "../words";
 import type { Section } from "./view";
 import { fact } from "./van";
 
@@ -46,6 +46,8 @@ function rowsOf(sensor: Sensor): [string, string, boolean][] {
       `± ${significant(card.interval.halfWidth, 2)} ${card.unit}, ${percent(card.interval.level)}`,
       false,
     ]);
+  if (card.validUntilMs !== null)
+    rows.push(["Valid until", utcDate(card.validUntilMs), (newest?.endMs ?? 0) > card.validUntilMs]);
   for (const [name, words] of Object.entries(card.provenance))
     if (!HIDDEN.includes(name)) rows.push([FACTS.get(name) ?? name.replaceAll("_", " "), factInWords(words), false]);
   return rows;

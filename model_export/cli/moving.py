@@ -1,0 +1,71 @@
+"""`model-export adapt` and `transfer`: another bundle from a bundle, for another place or another sensor."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from model_export.cli.console import print_result
+from model_export.cli.options import Bundle, Data, Out, Sensor, Strict, reading
+
+if TYPE_CHECKING:
+    from model_export.calibration.fit import Source
+
+
+@reading("window")
+def adapt(
+    bundle: Bundle,
+    data: Data,
+    *,
+    out: Out,
+    half_life: Annotated[
+        float, typer.Option(min=0.0, help="Days after which a window counts half; 0: all count the same.")
+    ] = 7.0,
+    gain_spread: Annotated[
+        float, typer.Option(min=0.0, help="How far from 1 the gain is expected; 0: anywhere.")
+    ] = 0.5,
+    source: "Source",
+    strict: Strict = False,
+) -> None:
+    """Fit a gain and an offset to another site or season.
+
+    Repeat it every few weeks with the newest windows: zeros drift.
+
+    \b
+    model-export adapt 5A2D.bundle march.csv --out 5A2D-march.bundle
+    model-export adapt 5A2D.bundle march.csv --half-life 0 --gain-spread 0 --out 5A2D-march.bundle
+    """
+    from model_export.calibration.adapt import Adapting  # noqa: PLC0415 - --help need not wait
+    from model_export.cli import commands  # noqa: PLC0415 - as above
+
+    how = Adapting(half_life or None, gain_spread or None)
+    print_result(commands.adapt(bundle, data, out, how=how, source=source, strict=strict))
+
+
+@reading("window", "reference", "shift", "swap", "test_share")
+def transfer(
+    bundle: Bundle,
+    *,
+    beside: Annotated[
+        list[Path],
+        typer.Option("--source", metavar="DATA", help="Recording of the bundle's sensor; may be repeated."),
+    ],
+    target: Annotated[
+        list[Path],
+        typer.Option(metavar="DATA", help="Recording of the other sensor at the same time; may be repeated."),
+    ],
+    sensor: Sensor,
+    out: Out,
+    source: "Source",
+    strict: Strict = False,
+) -> None:
+    """Make a bundle serve another sensor.
+
+    Both sensors were side by side for a while. No reference is needed.
+
+    \b
+    model-export transfer 5A2D.bundle --source january.csv --target 5CB6.csv --sensor 5CB6 --out 5CB6.bundle
+    """
+    from model_export.cli import commands  # noqa: PLC0415 - as above
+
+    print_result(commands.transfer(bundle, beside, target, sensor, out, source=source, strict=strict))
