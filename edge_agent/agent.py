@@ -158,7 +158,7 @@ class Agent:
 
     def _patience_s(self) -> float:
         """How long the loop may sleep when nothing arrives."""
-        soon = self._answering or self._derivations.waits
+        soon = self._answering or self._revising.busy or self._derivations.waits
         idle_ms = ANSWERING_MS if soon else IDLE_MS
         return self._commits.patience_ms(self._time.elapsed_ms, idle_ms) / 1000
 
@@ -228,9 +228,10 @@ class Agent:
 
     def _close_due(self) -> None:
         """Close windows; without a subscription or a disk only by event time: readings may still arrive."""
-        by_clock = self._subscribed and not self._disk_refuses and self._watch.due(self._time.elapsed_ms)
+        ready = self._subscribed and not self._disk_refuses
+        by_clock = ready and self._watch.due(self._time.elapsed_ms)
         now_ms = self._time.now_ms if by_clock and self._time.trusted else None
-        if now_ms is not None:
+        if now_ms is not None or (ready and self._revising.busy):
             self._revise_due()
         steady_ms = self._time.elapsed_ms if by_clock else None
         estimates = self._pipeline.close(now_ms, self._time.synchronised, steady_ms)
@@ -244,12 +245,14 @@ class Agent:
     def _revise_due(self) -> None:
         """Revise the windows of one sensor, if late readings have waited for long enough."""
         due = self._revising.due(self._time)
-        if due is None or not self._commits.has_committed(due):
+        if due is None or not self._commits.has_committed(due, self._windows.length_ms):
             return
         try:
             revised = self._revising.revise(due, self._time)
         except JournalUnavailable as error:
             self._limited.warning(self._time.elapsed_ms, "journal.unavailable", reason=str(error))
+            return
+        if revised is None:
             return
         for estimate in revised.estimates:
             self._log.info("window.revised", revision=estimate.revision, **window_fields(estimate))

@@ -14,13 +14,15 @@ from edge_agent.core.warming import REACH_MS
 from edge_agent.core.windows import ChannelMean
 from edge_agent.database import INSERT, Connection, sound, trouble
 
-SETTLE = """UPDATE late SET waiting = 0, checksum = checksum - waiting
-    WHERE sensor = ? AND start_ms = ? AND id <= ?"""
+SETTLED, WAITING, TOO_LATE = 0, 1, 2  # late readings that a revision has, will have, or never has
+SETTLE = f"""UPDATE late SET waiting = {SETTLED}, checksum = checksum - waiting
+    WHERE sensor = ? AND start_ms = ? AND id <= ? AND waiting = {WAITING}"""  # noqa: S608
 # The newest window of each sensor stays: its estimate is published again on every connection. So do windows
 # of an old backlog that closed lately: a restart needs their temperatures.
 FORGET = """DELETE FROM closed WHERE start_ms < ?1 AND closed_ms < ?1
     AND start_ms < (SELECT max(start_ms) FROM closed AS other WHERE other.sensor = closed.sensor)"""
 KEEP = INSERT["closed"].replace("OR REPLACE", "OR IGNORE")
+AT_ONCE = 50  # batches that are read in one step
 
 Settled = tuple[str, int, int]  # sensor, start, the last row of late readings that a revision has
 
@@ -70,13 +72,13 @@ class ClosedWindows:
         self.revise_from_ms = max(self.revise_from_ms, from_ms)
         self._db.execute(INSERT["fact"], ("revise_from", self.revise_from_ms))
 
-    def insert_late(self, readings: Iterable[Reading], waiting: bool, now_ms: int) -> None:
-        """Readings of closed windows, one row for each window; `waiting` for a revision or too late."""
+    def insert_late(self, readings: Iterable[Reading], waiting: int, now_ms: int) -> None:
+        """Readings of closed windows, one row for each window: WAITING for a revision or TOO_LATE."""
         windows: dict[tuple[str, int], list[Reading]] = {}
         for each in readings:
             windows.setdefault((each.sensor, each.at_ms - each.at_ms % self._window_ms), []).append(each)
         for (sensor, start_ms), late in windows.items():
-            row = None, sensor, start_ms, now_ms, msgpack.packb((late, ())), int(waiting)
+            row = None, sensor, start_ms, now_ms, msgpack.packb((late, ())), waiting
             self._db.execute(INSERT["late"], row)
 
     def settle(self, settled: Iterable[Settled]) -> None:
@@ -97,50 +99,55 @@ class ClosedWindows:
         return [ClosedWindow._make((*row[:5], bool(row[5]), _means(row[6]), row[7])) for row in rows]
 
     def late(self, sensor: str, start_ms: int) -> LateReadings | None:
-        """All late readings of a window; None if a row is damaged."""
-        query = (
-            f"SELECT id, readings, {sound('late')} FROM late WHERE sensor = ? AND start_ms = ? ORDER BY id"  # noqa: S608
-        )
-        rows = self._db.execute(query, (sensor, start_ms)).fetchall()
+        """The late readings of a window, but not those that came too late; None if a row is damaged."""
+        query = f"""SELECT id, readings, {sound("late")} FROM late
+            WHERE sensor = ? AND start_ms = ? AND waiting != {TOO_LATE} ORDER BY id"""  # noqa: S608
+        with trouble(self._path):
+            rows = self._db.execute(query, (sensor, start_ms)).fetchall()
         if not all(is_sound for _, _, is_sound in rows):
             return None
         readings = [Reading(*each) for _, blob, _ in rows for each in msgpack.unpackb(blob)[0]]
         return LateReadings(readings, rows[-1][0] if rows else 0)
 
-    def in_time(self, sensor: str, window: ClosedWindow) -> list[Reading] | None:
-        """The readings of a window that came in time; None if a batch is deleted or damaged."""
-        if not window.first_batch:
-            return []
+    def in_time(self, sensor: str, window: ClosedWindow) -> Iterator[list[Reading] | None]:
+        """The readings of a window that came in time, of some batches after the other.
+
+        None if a batch is deleted or damaged. Those of a boot without a clock are deleted before others.
+        """
         query = f"SELECT readings, {sound('batch')} FROM batch WHERE id BETWEEN ? AND ?"  # noqa: S608
-        with trouble(self._path):
-            rows = self._db.execute(query, (window.first_batch, window.last_batch)).fetchall()
-        # Batches of a boot without a clock are deleted sooner than those around them.
-        complete = len(rows) == window.last_batch - window.first_batch + 1
-        if not all(is_sound for _, is_sound in rows):
-            start = format_time(window.start_ms)
-            self._damage.append(f"{self._path}: readings of {sensor} are damaged; {start} is not revised")
-            return None
-        if not complete:
-            return None
         end_ms = window.start_ms + self._window_ms
-        return [
-            Reading(*each)
-            for blob, _ in rows
-            for each in msgpack.unpackb(blob)[0]
-            if each[0] == sensor and window.start_ms <= each[2] < end_ms
-        ]
+        for first in range(window.first_batch or window.last_batch + 1, window.last_batch + 1, AT_ONCE):
+            last = min(first + AT_ONCE - 1, window.last_batch)
+            with trouble(self._path):
+                rows = self._db.execute(query, (first, last)).fetchall()
+            complete = len(rows) == last - first + 1
+            if not all(is_sound for _, is_sound in rows):
+                start = format_time(window.start_ms)
+                self._damage.append(f"{self._path}: readings of {sensor} are damaged; {start} is not revised")
+                complete = False
+            if not complete:
+                yield None
+                return
+            yield [
+                Reading(*each)
+                for blob, _ in rows
+                for each in msgpack.unpackb(blob)[0]
+                if each[0] == sensor and window.start_ms <= each[2] < end_ms
+            ]
 
     def waiting(self) -> Iterator[Reading]:
         """Late readings that no revision has yet."""
-        query = f"SELECT readings FROM late WHERE waiting = 1 AND {sound('late')}"  # noqa: S608
-        for (blob,) in self._db.execute(query):
-            yield from (Reading(*each) for each in msgpack.unpackb(blob)[0])
+        query = f"SELECT readings FROM late WHERE waiting = {WAITING} AND {sound('late')}"  # noqa: S608
+        with trouble(self._path):
+            for (blob,) in self._db.execute(query):
+                yield from (Reading(*each) for each in msgpack.unpackb(blob)[0])
 
     def revised(self) -> Iterator[tuple[str, int, int, int]]:
         """Sensor, start, revision and when it was made, of every window that was revised."""
         query = """SELECT sensor, start_ms, revision, closed_ms FROM closed
             WHERE revision > 0 AND instr(sensor, '/') = 0"""
-        return iter(self._db.execute(query).fetchall())
+        with trouble(self._path):
+            yield from self._db.execute(query)
 
     def made_after(self, id_: int) -> list[tuple[str, int, int, int]]:
         """Each sensor with estimates above this number: the first start, the first and the last number."""
@@ -159,7 +166,8 @@ class ClosedWindows:
     def ahead(self, closed_until: Mapping[str, int]) -> set[tuple[str, int]]:
         """Closed windows beyond the first that is open: they come from implausible timestamps."""
         query = "SELECT sensor, start_ms FROM closed WHERE sensor = ? AND start_ms >= ?"
-        return {row for each in closed_until.items() for row in self._db.execute(query, each)}
+        with trouble(self._path):
+            return {row for each in closed_until.items() for row in self._db.execute(query, each)}
 
     def forget(self, revised_after_ms: int) -> None:
         """Delete windows that are not revised any more."""

@@ -89,10 +89,11 @@ class GroupCommit:
         """Whether something derived waits for the next commit."""
         return bool(self._change.derived)
 
-    def has_committed(self, due: Due) -> bool:
+    def has_committed(self, due: Due, length_ms: int) -> bool:
         """Whether the journal has every estimate, and the late readings of windows that are due."""
-        late = (each for each in self._change.late if each.sensor == due.sensor)
-        return not self._change.estimates and all(each.at_ms < due.starts_ms[0] for each in late)
+        late = (each.at_ms for each in self._change.late if each.sensor == due.sensor)
+        starts_ms = {at_ms - at_ms % length_ms for at_ms in late}
+        return not self._change.estimates and starts_ms.isdisjoint(due.starts_ms)
 
     def add_delivered(self, estimates: Iterable[int]) -> None:
         """Numbers of estimates that the broker has acknowledged."""

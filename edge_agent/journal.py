@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgpack  # type: ignore[import-untyped]
 
 from edge_agent import database
-from edge_agent.closed_windows import ClosedWindows, Settled, closed_row
+from edge_agent.closed_windows import TOO_LATE, WAITING, ClosedWindows, Settled, closed_row
 from edge_agent.core.derived import SEPARATOR, Derived
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import LAST_MS, LIMIT, Estimate, Reading, encode_estimate, is_sensor
@@ -227,8 +227,8 @@ class Journal:
 
     def _insert_late(self, change: Change, now_ms: int) -> None:
         self.closed_windows.settle(change.settled)
-        self.closed_windows.insert_late(change.late, waiting=True, now_ms=now_ms)
-        self.closed_windows.insert_late(change.too_late, waiting=False, now_ms=now_ms)
+        self.closed_windows.insert_late(change.late, WAITING, now_ms)
+        self.closed_windows.insert_late(change.too_late, TOO_LATE, now_ms)
 
     def waiting(self, after: int, most: int) -> list[Outgoing]:
         """The oldest estimates that are not delivered, with numbers above `after`."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from edge_agent import database
-from edge_agent.closed_windows import ClosedWindows
+from edge_agent.closed_windows import WAITING, ClosedWindows
 from edge_agent.database import trouble
 
 AT_ONCE = 500  # rows, so that deleting never delays the loop
@@ -39,7 +39,8 @@ class Trimming:
             db.execute("DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, first_open))
             db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
             db.execute("DELETE FROM fix WHERE arrived_ms < ?", (keep_after_ms,))
-            db.execute("DELETE FROM late WHERE arrived_ms < ? AND waiting = 0", (keep_after_ms,))
+            late = "DELETE FROM late WHERE arrived_ms < ? AND waiting != ?"
+            db.execute(late, (keep_after_ms, WAITING))
             self._closed.forget(revised_after_ms)
         # A late reading may still wait, but without the row of its window the readings in time are unknown.
         self._closed.revise_from_ms = max(self._closed.revise_from_ms, revised_after_ms)
@@ -53,11 +54,11 @@ class Trimming:
         passed = f"id < {first_open}"
         for table, condition in (
             ("batch", f"{passed} AND arrived_ms < {revised_after_ms}"),
-            ("late", f"waiting = 0 AND arrived_ms < {revised_after_ms}"),
+            ("late", f"waiting != {WAITING} AND arrived_ms < {revised_after_ms}"),
             ("fix", f"id < {first_fix}"),
             ("estimate", "waiting = 0"),
             ("batch", passed),
-            ("late", "waiting = 0"),
+            ("late", f"waiting != {WAITING}"),
         ):
             self._reduce(table, condition, max_bytes)
         readings = self._drop_late(max_bytes)

@@ -55,16 +55,16 @@ class Pipeline:
         """
         return [self.estimate(window, synchronised) for window in self._windows.close(now_ms, steady_ms)]
 
-    def revise(self, sensor: str, windows: Iterable[tuple[Window, bool, Place | None]]) -> list[Estimate]:
+    def revise(self, sensor: str, windows: Iterable[tuple[Window, bool, Place | None]]) -> Iterator[Estimate]:
         """New estimates of a sensor's closed windows, oldest first.
 
         Each window comes with `synchronised` and the place it had, if it has an estimate. Warming is derived
         from these windows alone, and the windows that close later use their temperatures.
         """
         past = Past(self._windows.length_ms)
-        estimates = [self.estimate(window, known, past, place) for window, known, place in windows]
+        for window, known, place in windows:
+            yield self.estimate(window, known, past, place)
         self._past.correct(sensor, past)
-        return estimates
 
     def estimate(
         self,

@@ -20,7 +20,6 @@ class Due(NamedTuple):
 class _Late:
     """Late readings of one window that no revision has yet."""
 
-    channels: Counter[str] = field(default_factory=Counter)
     last_ms: int = 0  # the steady clock when the last one came
 
 
@@ -28,6 +27,7 @@ class _Late:
 class _Sensor:
     waiting: dict[int, _Late] = field(default_factory=dict)  # by the window's start
     since_ms: int = 0  # the steady clock when the first of them came
+    counts: dict[int, Counter[str]] = field(default_factory=dict)  # of every late reading, by start
     revised: dict[int, int] = field(default_factory=dict)  # start -> revision, where it is not 0
     revised_ms: int = 0  # the wall clock of the last revision
 
@@ -51,6 +51,7 @@ class Revisions:
         self, length_ms: int, revise_after_ms: int, final_ms: int, max_readings: int = 1_800
     ) -> None:
         """A window is final `final_ms` after its end; `max_readings` limits one channel in one window."""
+        self._most_windows = final_ms // length_ms + 2
         self._length_ms = length_ms
         self._revise_after_ms = revise_after_ms
         self._final_ms = final_ms
@@ -68,13 +69,17 @@ class Revisions:
     def note(self, sensor: str, start_ms: int, channel: str, steady_ms: int) -> bool:
         """A late reading of a window that is not final; False if there is no room for it."""
         state = self._sensors.setdefault(sensor, _Sensor())
-        if start_ms not in state.waiting and len(state.waiting) > self._final_ms // self._length_ms + 1:
+        if start_ms not in state.waiting and len(state.waiting) >= self._most_windows:
+            return False
+        counts = state.counts.setdefault(start_ms, Counter())
+        if len(state.counts) > 2 * self._most_windows:
+            del state.counts[min(state.counts)]
+        counts[channel] += 1
+        if counts[channel] > self._max_readings:
             return False
         state.since_ms = state.since_ms if state.waiting else steady_ms
-        late = state.waiting.setdefault(start_ms, _Late())
-        late.last_ms = steady_ms
-        late.channels[channel] += 1
-        return late.channels[channel] <= self._max_readings
+        state.waiting.setdefault(start_ms, _Late()).last_ms = steady_ms
+        return True
 
     def resume(self, sensor: str, revised: Mapping[int, int], revised_ms: int) -> None:
         """Windows were revised, now or before a restart: start -> revision."""
@@ -84,10 +89,12 @@ class Revisions:
         oldest_ms = state.revised_ms - 3 * self._final_ms
         state.revised = {start_ms: number for start_ms, number in known.items() if start_ms > oldest_ms}
 
-    def settle(self, sensor: str, starts_ms: Iterable[int]) -> None:
-        """The late readings of these windows wait no more."""
+    def settle(self, sensor: str, starts_ms: Iterable[int], steady_ms: int) -> None:
+        """The late readings of these windows wait no more, if they came before `steady_ms`."""
+        waiting = self._sensors[sensor].waiting
         for start_ms in starts_ms:
-            self._sensors[sensor].waiting.pop(start_ms, None)
+            if start_ms in waiting and waiting[start_ms].last_ms < steady_ms:
+                del waiting[start_ms]
 
     def due(self, now_ms: int, steady_ms: int) -> Due | None:
         """The windows of the next sensor that are due."""

@@ -159,9 +159,10 @@ def _look(source: Path, target: Path) -> tuple[dict[str, Any], list[str]]:
     return seen, [*events, *("export: a damaged row" for each in exported if each is None)]
 
 
-def _revisable(windows: ClosedWindows, sensor: str) -> list[tuple[int, list[Reading] | None]]:
+def _revisable(windows: ClosedWindows, sensor: str) -> list[tuple[int, list[list[Reading] | None]]]:
     """What a revision of each window would start from."""
-    return [(each.start_ms, windows.in_time(sensor, each)) for each in windows.between(sensor, 0, 1 << 60)]
+    closed = windows.between(sensor, 0, 1 << 60)
+    return [(each.start_ms, list(windows.in_time(sensor, each))) for each in closed]
 
 
 def _judge(target: Path, sound: dict[str, Any], numbers: Numbers, what: str) -> Iterator[str]:

@@ -24,7 +24,7 @@ def test_readings_in_time_come_from_the_batches_up_to_the_commit_that_closed_the
             window = journal.closed_windows.one(sensor, 0)
             assert window
             expected = [reading(n, sensor) for n in range(3)]
-            assert journal.closed_windows.in_time(sensor, window) == expected
+            assert list(journal.closed_windows.in_time(sensor, window)) == [expected]
 
 
 def test_a_window_with_a_gap_in_its_batches_has_lost_readings(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_a_window_with_a_gap_in_its_batches_has_lost_readings(tmp_path: Path) ->
         window = journal.closed_windows.one("5A2D", 0)
         assert window
         journal.forget(keep_after_ms=NOW_MS - 30 * DAY_MS)
-        assert journal.closed_windows.in_time("5A2D", window) is None
+        assert list(journal.closed_windows.in_time("5A2D", window)) == [None]
 
 
 def test_a_window_whose_readings_are_damaged_is_not_revised_and_that_is_an_event(tmp_path: Path) -> None:
@@ -50,6 +50,6 @@ def test_a_window_whose_readings_are_damaged_is_not_revised_and_that_is_an_event
         assert journal.damage == []
         window = journal.closed_windows.one("5A2D", 0)
         assert window
-        assert journal.closed_windows.in_time("5A2D", window) is None
+        assert list(journal.closed_windows.in_time("5A2D", window)) == [None]
         expected = f"{journal.path}: readings of 5A2D are damaged; 1970-01-01T00:00:00Z is not revised"
         assert journal.damage == [expected]

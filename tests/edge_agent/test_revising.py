@@ -1,0 +1,150 @@
+"""Revisions of a backlog: in short turns of the loop, from readings that the journal has."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from edge_agent.clock import Timekeeper
+from edge_agent.commit import GroupCommit
+from edge_agent.core.errors import JournalUnavailable
+from edge_agent.core.messages import Estimate, Reading
+from edge_agent.core.pipeline import Pipeline
+from edge_agent.core.revisions import Due
+from edge_agent.core.windows import Windows
+from edge_agent.journal import Change, Journal
+from edge_agent.revising import Revising
+from tests.conftest import make_warming_model
+from tests.edge_agent.test_clock import HandClock
+
+START_MS = 1_706_745_600_000  # midnight
+MINUTE_MS, WINDOW_MS, HOUR_MS = 60_000, 900_000, 3_600_000
+CHANNELS = {"op1": 231.0, "op2": 206.0, "temperature": 24.0}
+WINDOWS = 12
+
+
+class Gateway:
+    """The parts of an agent that late readings go through; one sensor sent its temperatures late."""
+
+    def __init__(self, directory: Path) -> None:
+        self.clock = HandClock(START_MS)
+        self.time = Timekeeper(self.clock, doubt_ms=0)
+        self.journal = Journal(directory / "journal.db", WINDOW_MS, "process-crash")
+        self.commits = GroupCommit(self.journal, "boot-1", 60_000, 20)
+        self._windows, models = Windows(), {"5A2D": make_warming_model("5A2D")}
+        self._pipeline = Pipeline(self._windows, models, "van-1")
+        times_ms = 600_000, 24 * HOUR_MS
+        self.revising = Revising(self.journal, self._pipeline, self._windows, models, *times_ms, turn_s=0.0)
+
+    def take(self, readings: list[Reading]) -> None:
+        for each in readings:
+            self._windows.add(each, each.at_ms)
+            self.commits.add_readings([each])
+            self.commits.add_estimates(self._pipeline.close(), self._windows.take_closed_until())
+            self.commits.commit(self.clock.wall_ms)
+
+    def take_late(self, readings: list[Reading]) -> None:
+        self.pass_ms(1_000)
+        assert all(self.revising.admits(each, self.time) for each in readings)
+        self.commits.add_late(readings, [])
+
+    def pass_ms(self, passed_ms: int) -> None:
+        self.clock.pass_ms(passed_ms)
+        self.time.update()
+
+    def revise(self) -> list[Estimate]:
+        """All turns of the loop."""
+        while (estimates := self.turn(self.due())) is None:
+            pass
+        return estimates
+
+    def turn(self, due: Due) -> list[Estimate] | None:
+        revised = self.revising.revise(due, self.time)
+        if revised is None:
+            return None
+        self.commits.add_revised(revised)
+        self.commits.commit(self.clock.wall_ms)
+        return revised.estimates
+
+    def due(self) -> Due:
+        due = self.revising.due(self.time)
+        assert due
+        return due
+
+
+def said(window: int, *channels: str, warmer: float = 0.0) -> list[Reading]:
+    return [
+        Reading(
+            "5A2D", channel, START_MS + window * WINDOW_MS + minute * MINUTE_MS, CHANNELS[channel] + warmer
+        )
+        for minute in range(15)
+        for channel in channels
+    ]
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[Gateway]:
+    """Twelve windows without temperature are closed, and it has come, committed, for all but the last."""
+    made = Gateway(tmp_path)
+    with closing(made.journal):
+        made.take([each for n in range(WINDOWS + 1) for each in said(n, "op1", "op2")])
+        made.pass_ms(WINDOWS * WINDOW_MS + HOUR_MS)
+        made.take_late([each for n in range(WINDOWS - 1) for each in said(n, "temperature", warmer=n)])
+        made.commits.commit(made.clock.wall_ms)
+        made.pass_ms(HOUR_MS)
+        yield made
+
+
+def test_a_backlog_is_revised_in_turns(gateway: Gateway) -> None:
+    """Each reads or estimates a little, and all estimates are there in the end."""
+    due, turns = gateway.due(), 1
+    while (estimates := gateway.turn(gateway.due())) is None:
+        turns += 1
+    assert turns == 2 * WINDOWS
+    assert [each.start_ms for each in estimates] == due.starts_ms
+    assert all(each.value is not None and each.revision == 1 for each in estimates)
+    assert [each.inputs["temperature"] for each in estimates] == [24.0 + n for n in range(WINDOWS - 1)]
+    assert estimates[-1].inputs["warming_1h"] > 1.0
+    assert gateway.revising.due(gateway.time) is None
+
+
+def test_a_window_that_closes_meanwhile_is_revised_with_the_others(gateway: Gateway) -> None:
+    """It was estimated with the temperatures of before."""
+    for _ in range(2 * WINDOWS - 4):
+        assert gateway.turn(gateway.due()) is None
+    gateway.take(said(WINDOWS, "temperature", warmer=9.0) + said(WINDOWS + 1, "op1"))
+    [last] = [each for each in gateway.revise() if each.start_ms == START_MS + WINDOWS * WINDOW_MS]
+    assert (last.revision, last.supersedes) == (1, 0)
+
+
+def test_a_read_that_fails_begins_again(gateway: Gateway) -> None:
+    deny = sqlite3.SQLITE_DENY, sqlite3.SQLITE_OK
+    gateway.journal._db.set_authorizer(
+        lambda act, table, *_: deny[(act, table) != (sqlite3.SQLITE_READ, "late")]
+    )
+    with pytest.raises(JournalUnavailable, match="prohibited"):
+        gateway.turn(gateway.due())
+    gateway.journal._db.set_authorizer(None)
+    assert len(gateway.revise()) == WINDOWS - 1
+
+
+def test_readings_that_came_too_late_are_not_read(gateway: Gateway) -> None:
+    """However many there are; each commit of them is a row of the same window."""
+    flood = said(3, "temperature", warmer=50.0)
+    gateway.journal.commit(Change(too_late=[each._replace(at_ms=each.at_ms + 1) for each in flood]), 0)
+    late = gateway.journal.closed_windows.late("5A2D", START_MS + 3 * WINDOW_MS)
+    assert late
+    assert len(late.readings) == 15
+    assert gateway.revise()[3].inputs["temperature"] == 27.0
+
+
+def test_a_sensor_that_is_always_late_is_revised_although_more_readings_wait_for_a_commit(
+    gateway: Gateway,
+) -> None:
+    due = gateway.due()
+    gateway.take_late(said(WINDOWS - 1, "temperature"))
+    assert gateway.commits.has_committed(due, WINDOW_MS)
+    gateway.take_late(said(0, "op1"))
+    assert not gateway.commits.has_committed(due, WINDOW_MS), "of a window that is due"
