@@ -19,6 +19,8 @@ CONSTRAINTS ?= constraints.txt
 AGENT_TESTS := edge_agent tests/edge_agent $(addprefix tests/system/test_,agent.py agent_bounds.py agent_clock.py faults.py)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
   $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
+# Three workers on two cores: tests with real processes wait a lot.
+SIDE_BY_SIDE := -n 3 --dist loadfile --no-loadscope-reorder
 UNLESS_IT_FAILS := >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; exit 1; }
 
 .PHONY: test check bench demo experiment faults integrations oldest newest agent-test clean
@@ -26,7 +28,7 @@ UNLESS_IT_FAILS := >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; e
 
 test: $(VENV)/installed
 	@$(BIN)/python -m tests.support.needs
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST)
+	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) $(PYTEST)
 
 check: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -55,7 +57,7 @@ oldest:
 	@$(MAKE) --no-print-directory agent-test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
 
 agent-test: $(VENV)/agent
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(AGENT_TESTS)
+	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) $(AGENT_TESTS)
 
 newest:
 	@$(MAKE) --no-print-directory test VENV=.venv-newest CONSTRAINTS=

@@ -22,6 +22,19 @@ from tests.support.broker import Broker, make_broker
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("repeatable")
 
+# Files that take more than half a minute.
+SLOWEST = {
+    *("test_demo.py", "test_readme.py", "test_dashboard.py", "test_faults.py", "test_agent.py"),
+    *(
+        "test_commands.py",
+        "test_evaluation.py",
+        "test_command.py",
+        "test_examination.py",
+        "test_revisions.py",
+    ),
+    *("test_real_recordings.py", "test_network.py", "test_install.py", "test_baselines.py", "test_city.py"),
+}
+
 
 def make_model(sensor: str = "5A2D", support: int = 32, seed: int = 0, **changes: Any) -> Model:
     """A model with every field filled in, as an exporter would; `changes` replace fields."""
@@ -119,6 +132,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "durable_broker" in getattr(item, "fixturenames", ()):
             item.add_marker("durable")
+    # A worker that begins a slow file last keeps the others waiting.
+    items.sort(key=lambda item: item.path.name not in SLOWEST)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -22,7 +22,7 @@ from math import ceil, inf
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import ndtri, stdtrit  # scipy.stats takes a second to import
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
@@ -156,7 +156,7 @@ def _few_days(relative: Array, day: NDArray[np.int64], level: float) -> float:
     alike = min(max((between - within) / spread, 0.0), 1.0) if days > 1 and spread > 0.0 else 1.0
     freedom = max(n / (1.0 + (n / days - 1.0) * alike) - 1.0, 2.0)
     both = 0.5 + level / 2.0
-    return float(stats.t.ppf(both, freedom) / stats.norm.ppf(both))
+    return float(stdtrit(freedom, both) / ndtri(both))
 
 
 def inside(model: Model, dataset: Dataset) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from edge_agent.core.card import inspection
 from edge_agent.core.errors import BadBundle
 from edge_agent.core.model import Model
 from model_export import library
-from model_export.calibration import export, plots, size_curve
+from model_export.calibration import export, size_curve
 from model_export.calibration.adapt import Adapting
 from model_export.calibration.contributions import contributions, in_words
 from model_export.calibration.fit import (
@@ -29,7 +29,6 @@ from model_export.cli.console import (
 )
 from model_export.doctor import agreement, mend, words
 from model_export.doctor.examination import judged, warnings
-from model_export.figures.axes import png
 from model_export.files import require_places, write_atomically
 from model_export.recordings.catalogue import files_of_other_sensors
 from model_export.recordings.dataset import Dataset, Stamp, require_trainable, split, windows
@@ -200,6 +199,9 @@ def compress(
     curves = size_curve.size_curves(model, fitted, train, test, sizes)
     full, chosen = r2(train.target, fitted.predict(train.inputs, train.auxiliary)), len(model.support)
     if plot:
+        from model_export.calibration import plots  # noqa: PLC0415 - matplotlib takes a second
+        from model_export.figures.axes import png  # noqa: PLC0415 - as above
+
         title = f"{model.sensor}: the cost of a smaller model"
         write_atomically(plot, png(plots.compression(curves, full, chosen, title)))
     figures = {
@@ -228,6 +230,9 @@ def inspect(bundle: Path, plot: Path | None = None) -> CommandResult:
     require_places(plot=plot, inputs=[bundle])
     model = export.read(bundle)
     if plot:
+        from model_export.calibration import plots  # noqa: PLC0415 - matplotlib takes a second
+        from model_export.figures.axes import png  # noqa: PLC0415 - as above
+
         title = f"{model.sensor}: the weight of each input over temperature"
         write_atomically(plot, png(plots.weights(model, title)))
     return CommandResult(inspection(model, bundle.stat().st_size))

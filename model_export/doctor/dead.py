@@ -8,7 +8,7 @@ is no criterion: in steady weather little explains a sound auxiliary electrode.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
@@ -50,7 +50,7 @@ def check(cases: Sequence[Case]) -> Iterator[Finding]:
 
 
 def _noise(pairs: int) -> float:
-    return float(norm.ppf(LEVEL) / np.sqrt(max(pairs, 1)))
+    return float(ndtri(LEVEL) / np.sqrt(max(pairs, 1)))
 
 
 def _finding(case: Case, channel: str) -> Finding:

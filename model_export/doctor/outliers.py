@@ -5,11 +5,12 @@ counts only if it is several times as far off as the windows before and after it
 """
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import median_filter
-from scipy.stats import binom
+from scipy.special import bdtrik
 
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import format_time
@@ -39,7 +40,7 @@ def check(cases: Sequence[Case]) -> Iterator[Finding]:
             far = _far(case.law.residual)
             beside = np.maximum(np.append(far[1:], 0.0), np.append(0.0, far[:-1]))
             where = np.flatnonzero((far > FAR) & (far > ALONE * beside))
-            expected = int(binom.ppf(LEVEL, len(far), NULL_SHARE))
+            expected = ceil(bdtrik(LEVEL, len(far), NULL_SHARE))
             if len(where) > expected:
                 yield _finding(case, where, expected, far, _astray(case.law))
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from model_export.doctor.runs import runs
 from model_export.recordings.recording import Series
@@ -39,7 +39,7 @@ def pile(series: Series, side: Side) -> Pile:
         levels, counts = levels[::-1], counts[::-1]
     extreme, count, near = float(levels[0]), int(counts[0]), counts[1 : 1 + LEVELS]
     visits = int(np.sum(series.values[runs(series).starts] == extreme))
-    chance = float(binom.sf(count - 1, count + near.sum(), 1.0 / (1 + len(near))))
+    chance = float(bdtrc(count - 1, count + near.sum(), 1.0 / (1 + len(near))))
     return Pile(extreme, count, visits, chance)
 
 

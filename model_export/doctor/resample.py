@@ -1,7 +1,7 @@
 """The block bootstrap: neighbouring minutes are not independent, so whole blocks of time are resampled."""
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from edge_agent.core.kernel import Array
 
@@ -28,4 +28,4 @@ def interval(values: Array, level: float) -> tuple[float, float]:
 
 def least(values: Array, level: float) -> float:
     """The lower bound of the estimate, the first value; the others give its normal standard error."""
-    return float(values[0] - norm.ppf(level) * values[1:].std())
+    return float(values[0] - ndtri(level) * values[1:].std())

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from edge_agent.core.kernel import Array
 from model_export.doctor.case import Case
@@ -118,7 +118,7 @@ def _compare(case: Case, sisters: Sequence[Case]) -> Comparison:
 def _prediction(values: Array) -> tuple[float, float]:
     """The interval of the next of such normal values, at USUAL."""
     n = len(values)
-    half = float(student.ppf(0.5 + USUAL / 2.0, n - 1) * values.std(ddof=1) * np.sqrt(1.0 + 1.0 / n))
+    half = float(stdtrit(n - 1, 0.5 + USUAL / 2.0) * values.std(ddof=1) * np.sqrt(1.0 + 1.0 / n))
     return float(values.mean()) - half, float(values.mean()) + half
 
 

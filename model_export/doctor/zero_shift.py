@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from edge_agent.core.kernel import Array
 from model_export.doctor import sisters
@@ -58,7 +58,7 @@ def shifts(names: Sequence[str], datasets: Sequence[Dataset]) -> Shifts:
     drawn = [_level(np.tensordot(w, m, axes=1)) for w, m in zip(weights, moments, strict=True)]
     base = _middle(_zeros(drawn, base=0)[0][0])
     zeros, gains = _zeros(drawn, base)
-    wide = float(norm.ppf(1.0 - ALPHA / 2.0 / max(len(datasets) - 1, 1))) * zeros[1:].std(axis=0)
+    wide = float(ndtri(1.0 - ALPHA / 2.0 / max(len(datasets) - 1, 1))) * zeros[1:].std(axis=0)
     others = tuple(
         Shift(names[i], float(zeros[0, i]), float(wide[i]), float(gains[0, i]))
         for i in range(len(datasets))

@@ -7,6 +7,7 @@ import pandas as pd
 
 FIRST_MS = 1_706_745_600_000  # 2024-02-01T00:00:00Z
 MINUTE_MS = 60_000
+WEEK_MS = 7 * 24 * 60 * MINUTE_MS
 
 
 def tidy(windows: int = 200, seed: int = 0, noise: float = 0.02, first_ms: int = FIRST_MS) -> pd.DataFrame:
@@ -42,3 +43,13 @@ def saved(table: pd.DataFrame, path: Path) -> Path:
     else:
         table.to_csv(path, index=False)
     return path
+
+
+def colocated(folder: Path) -> Path:
+    """Two sensors at two sites in two seasons, side by side; each dataset's reference has its own zero."""
+    for number, dataset in enumerate(("T-W", "T-S", "C-W", "C-S")):
+        table = tidy(windows=120, seed=number, first_ms=WEEK_MS * (2800 + 4 * number))
+        table["reference"] += 0.3 * number
+        saved(table, folder / f"5A2D_{dataset}.csv")
+        saved(table.assign(op1=table["op1"] * 0.8 + 20.0), folder / f"5CB6_{dataset}.csv")
+    return folder
