@@ -24,7 +24,7 @@ settings.load_profile("repeatable")
 
 # Files that take more than half a minute.
 SLOWEST = {
-    *("test_demo.py", "test_readme.py", "test_dashboard.py", "test_faults.py", "test_agent.py"),
+    *("test_demo.py", "test_readme.py", "test_faults.py", "test_agent.py"),
     *(
         "test_commands.py",
         "test_evaluation.py",
