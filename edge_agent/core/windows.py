@@ -176,6 +176,7 @@ class Windows:
         if horizon_ms > sensor.horizon_ms:
             sensor.horizon_ms = horizon_ms
             self._ripe.add(name)
+            self._moved.add(name)
 
     def _rewind_horizon(self, name: str, sensor: _Sensor, start_ms: int, now_ms: int) -> None:
         """Undo a timestamp far in the future, accepted without a clock: the sensor must not stay late."""

@@ -148,3 +148,14 @@ def test_a_sensor_that_is_always_late_is_revised_although_more_readings_wait_for
     assert gateway.commits.has_committed(due, WINDOW_MS)
     gateway.take_late(said(0, "op1"))
     assert not gateway.commits.has_committed(due, WINDOW_MS), "of a window that is due"
+
+
+def test_the_window_just_before_a_gap_ends_is_revised_although_it_had_no_reading(gateway: Gateway) -> None:
+    """The first reading after a gap closes the windows before it; the second, a minute later, one more."""
+    first, second = said(20, "op1")[:2]
+    gateway.take([first, second])
+    gateway.pass_ms(12 * WINDOW_MS)
+    gateway.take_late(said(19, "op1", "op2", "temperature"))
+    gateway.commits.commit(gateway.clock.wall_ms)
+    gateway.pass_ms(HOUR_MS)
+    assert START_MS + 19 * WINDOW_MS in {each.start_ms for each in gateway.revise()}
