@@ -1,5 +1,8 @@
 """The plots a scientist looks at first."""
 
+from itertools import pairwise
+from math import inf
+
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -33,6 +36,7 @@ from model_export.recordings.dataset import Dataset
 
 DETAIL_DAYS = 3  # more would be unreadable at a phone's width
 DAY_MS = 86_400_000
+LEGIBLE = 1.5  # times the size of the next tick: closer ones would overlap
 
 
 @rc_context(STYLE)
@@ -53,6 +57,8 @@ def timeline(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure
     whole.set_title(
         "error of each day: median, and 80% of it; dashed: the interval", fontsize=8.5, loc="left"
     )
+    if first == 0:
+        whole.set_xlim(detail.get_xlim())
     date_axis(detail)
     date_axis(whole)
     whole.set_xlabel("time (UTC)")
@@ -147,7 +153,8 @@ def compression(curves: Curves, full: float, chosen: int, title: str) -> Figure:
     axes.axvline(chosen, color=VERMILLION, lw=1.0, ls=":", label=f"chosen: {chosen}")
     every = sorted({point.size: point.bytes for points in curves.values() for point in points}.items())
     axes.set_xscale("log", base=2)
-    axes.set_xticks([size for size, _ in every], [f"{size}\n{count / 1000:.1f}" for size, count in every])
+    apart = [one for one, after in pairwise([*every, (inf, 0)]) if after[0] >= LEGIBLE * one[0]]
+    axes.set_xticks([size for size, _ in apart], [f"{size}\n{count / 1000:.1f}" for size, count in apart])
     axes.minorticks_off()
     reached = [full, *(point.r2_train for points in curves.values() for point in points)]
     axes.set_ylim(max(min(reached), full - 0.1) - 0.004, max(reached) + 0.004)
@@ -187,13 +194,13 @@ def _follow(axes: Axes, model: Model, dataset: Dataset) -> None:
 def _errors_by_day(axes: Axes, model: Model, dataset: Dataset) -> None:
     estimate = model.predict(dataset.inputs, dataset.auxiliary)
     error = estimate - dataset.target
-    days, first = np.unique(dataset.start_ms // DAY_MS, return_index=True)
+    _, first = np.unique(dataset.start_ms // DAY_MS, return_index=True)
     spread = np.array([np.percentile(day, [10.0, 50.0, 90.0]) for day in np.split(error, first[1:])])
-    noon = times_of(days * DAY_MS + DAY_MS // 2)
+    middle = times_of(np.array([np.median(day) for day in np.split(dataset.start_ms, first[1:])]))
     axes.axhline(0.0, color=INK, lw=0.8)
     _interval_lines(axes, model, _usual_half_width(model, estimate))
-    axes.vlines(noon, spread[:, 0], spread[:, 2], color=GREY, lw=1.6)
-    axes.plot(noon, spread[:, 1], "o", color=VERMILLION, ms=3.2)
+    axes.vlines(middle, spread[:, 0], spread[:, 2], color=GREY, lw=1.6)
+    axes.plot(middle, spread[:, 1], "o", color=VERMILLION, ms=3.2)
     axes.set_ylabel(f"error ({model.unit})")
 
 
