@@ -31,9 +31,9 @@ from model_export.doctor.finding import Finding
 from model_export.doctor.prepare import case_of
 from model_export.doctor.units import remarks, remarks_beside
 from model_export.files import write_atomically
-from model_export.recordings.catalogue import dataset_of, identity
 from model_export.recordings.dataset import Dataset, Stamp, parse_window, require_windows, split, windows
 from model_export.recordings.mending import Mending
+from model_export.recordings.names import dataset_of, identity
 from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.stamps import UNREADABLE, Dates, parse_stamps
 from model_export.recordings.table_files import Shape

@@ -13,8 +13,8 @@ from edge_agent.core.kernel import Array
 from edge_agent.core.messages import LAST_MS, format_time
 from edge_agent.core.model import Fact, Model
 from model_export.files import write_atomically
-from model_export.recordings.catalogue import Place
 from model_export.recordings.dataset import Dataset
+from model_export.recordings.names import Place
 from model_export.regression import evidence, respire
 from model_export.regression.compress import Compressed
 from model_export.regression.metrics import Score

@@ -30,8 +30,8 @@ from model_export.cli.console import (
 from model_export.doctor import agreement, mend, words
 from model_export.doctor.examination import judged, warnings
 from model_export.files import require_places, write_atomically
-from model_export.recordings.catalogue import files_of_other_sensors
 from model_export.recordings.dataset import Dataset, Stamp, require_trainable, split, windows
+from model_export.recordings.names import files_of_other_sensors
 from model_export.recordings.recording import Recording
 from model_export.recordings.tables import Layout, read, title
 from model_export.regression.metrics import Score, r2

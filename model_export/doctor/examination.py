@@ -10,7 +10,7 @@ from model_export.doctor import words
 from model_export.doctor.diagnose import ALONE, findings_of
 from model_export.doctor.finding import Finding
 from model_export.doctor.prepare import case_of, case_without_reference
-from model_export.recordings.catalogue import dataset_of
+from model_export.recordings.names import dataset_of
 from model_export.recordings.recording import Recording
 
 

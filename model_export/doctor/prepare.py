@@ -10,9 +10,9 @@ from model_export.doctor.dead import dead
 from model_export.doctor.lag import scan
 from model_export.doctor.minutes import on_minutes
 from model_export.doctor.smooth import Smooth, smooth
-from model_export.recordings.catalogue import identity
 from model_export.recordings.dataset import Dataset, Stamp, require_trainable, windows
 from model_export.recordings.mending import shifted
+from model_export.recordings.names import identity
 from model_export.recordings.recording import Recording
 from model_export.recordings.tables import Layout, read
 

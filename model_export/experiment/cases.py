@@ -21,8 +21,9 @@ from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
 from model_export.calibration import adapt, transfer
 from model_export.calibration.fit import evaluate
-from model_export.recordings.catalogue import Member, Place
+from model_export.recordings.catalogue import Member
 from model_export.recordings.dataset import Dataset
+from model_export.recordings.names import Place
 from model_export.regression.metrics import Score, r2, score
 
 RESPIRE, RESPIRE_PAPER = "RESPIRE", "RESPIRE-paper"

@@ -15,7 +15,8 @@ from model_export.experiment.cases import rows, same_sensor
 from model_export.experiment.ledger import Fit, Ledger, Task
 from model_export.experiment.methods import COSTS, METHODS, Setup
 from model_export.experiment.pool import Progress, Say, in_parallel
-from model_export.recordings.catalogue import Collection, Member, Skipped
+from model_export.recordings.catalogue import Collection, Member
+from model_export.recordings.manifest import Skipped
 
 Inputs = Literal["paper", "warmed"]
 

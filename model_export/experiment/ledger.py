@@ -17,7 +17,8 @@ import pandas as pd
 
 from edge_agent.core.errors import BadSettings, RespireError
 from model_export.files import write_atomically
-from model_export.recordings.catalogue import Member, Place
+from model_export.recordings.catalogue import Member
+from model_export.recordings.names import Place
 
 Fit = Mapping[str, Any]  # see evaluation.fit_one
 _FIT = (("parameters", dict), ("details", dict), ("seconds", float), ("rows", list), ("own", dict))

@@ -25,8 +25,9 @@ from model_export.experiment.pool import Progress, Say
 from model_export.experiment.report import sections
 from model_export.figures.webpage import Section, page
 from model_export.files import write_atomically
-from model_export.recordings.catalogue import Collection, Skipped, collect
+from model_export.recordings.catalogue import Collection, collect
 from model_export.recordings.dataset import SensorType
+from model_export.recordings.manifest import Skipped
 
 CORRECTED = "corrected"  # a folder of this name inside the data holds the same recordings without a fault
 QUICK_SENSORS, QUICK_TRIALS = 2, 20

@@ -13,7 +13,7 @@ from model_export.fleet.calibrate import calibrate
 from model_export.fleet.ledger import COLUMNS, STATES, Ledger, Row
 from model_export.fleet.moved import Move, Sister, move
 from model_export.fleet.task import Settings, Task, refused
-from model_export.recordings.catalogue import Entry, find
+from model_export.recordings.manifest import Entry, find
 
 
 @dataclass(frozen=True, slots=True)

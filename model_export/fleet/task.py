@@ -8,7 +8,7 @@ from typing import Any
 
 from model_export.doctor.finding import Finding
 from model_export.fleet.ledger import Row, digest_of, digest_of_file
-from model_export.recordings.catalogue import Entry
+from model_export.recordings.manifest import Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 from model_export.cli.main import diagnose as diagnose_command
 from model_export.cli.main import main
 from model_export.doctor.diagnose import diagnose
-from model_export.recordings.catalogue import identity
+from model_export.recordings.names import identity
 from model_export.recordings.recording import REFERENCE, Recording
 from tests.support.colocations import FIRST_MS, colocation
 from tests.support.faults import late, swapped

@@ -22,7 +22,8 @@ from model_export.experiment.cases import kind, trimmed_r2
 from model_export.experiment.evaluation import Experiment, Settings, evaluate
 from model_export.experiment.ledger import Ledger, Task
 from model_export.experiment.methods import METHODS, Setup
-from model_export.recordings.catalogue import Place, collect
+from model_export.recordings.catalogue import collect
+from model_export.recordings.names import Place
 from model_export.regression.metrics import r2
 from tests.support.processes import start
 from tests.support.recordings import colocated, saved, tidy

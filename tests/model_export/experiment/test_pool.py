@@ -9,7 +9,7 @@ import pytest
 from edge_agent.core.errors import RespireError
 from model_export.experiment.ledger import Task
 from model_export.experiment.pool import in_parallel
-from model_export.recordings.catalogue import Place
+from model_export.recordings.names import Place
 
 TASKS = [Task(name, Place("5A2D", "T", "W")) for name in ("RR", "DT", "KNN")]
 

@@ -17,8 +17,9 @@ from model_export.experiment.showcase import (
     spoilt,
     suspects,
 )
-from model_export.recordings.catalogue import Collection, Member, Place
+from model_export.recordings.catalogue import Collection, Member
 from model_export.recordings.dataset import Dataset
+from model_export.recordings.names import Place
 
 CASES = (("T-W", "T-W", "SS"), ("T-W", "C-S", "XX"), ("C-S", "T-W", "XX"))
 

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from edge_agent.core.errors import BadRecording
-from model_export.recordings.catalogue import Entry, Place, Skipped, collect, find
+from model_export.recordings.catalogue import collect
 from model_export.recordings.dataset import load
+from model_export.recordings.manifest import Entry, Skipped, find
+from model_export.recordings.names import Place
 from model_export.recordings.tables import Layout
 from tests.support.recordings import FIRST_MS, saved, tidy
 
