@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from edge_agent.brokers import certificates, connections
@@ -16,7 +16,7 @@ from edge_agent.core.messages import format_time, topic_filter
 from edge_agent.core.model_changes import FACT, ModelChanges
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.warming import REACH_MS, TEMPERATURE
-from edge_agent.core.windows import Outcome, Windows
+from edge_agent.core.windows import Outcome
 from edge_agent.derivations import Derivations
 from edge_agent.history import History
 from edge_agent.intake import Intake, Taken
@@ -34,6 +34,7 @@ from edge_agent.systemd import Notifier
 if TYPE_CHECKING:
     from edge_agent.alerting import Alerting
     from edge_agent.homeassistant import Discovery
+    from edge_agent.scoring import Scoring
 
 MOST_AT_ONCE = 500
 IDLE_MS = 1_000
@@ -55,7 +56,7 @@ class Agent:
         self._watch = Every(WATCH_MS)
         self._bundles = Bundles(settings.bundles, strict=False, length_s=settings.windows.length_s)
         models = self._bundles.models
-        self._windows = _windows(settings, models)
+        self._windows = settings.windows.machine(models)
         self._time = Timekeeper(clock, doubt_ms=self._windows.length_ms + self._windows.grace_ms)
         self._locator = Locator(settings)
         place = self._locator.positions.place if self._locator.known else None
@@ -88,6 +89,7 @@ class Agent:
         self._history = History(self._egress, settings.own_topics, settings.state)
         self._alerting = self._start_alerting()
         self._derivations = Derivations(settings, self._journal, self._commits, models)
+        self._scoring = self._derivations.scoring
         self._notifier = Notifier()
         self._maintenance = Maintenance(
             settings,
@@ -102,6 +104,7 @@ class Agent:
             certificates(settings, self._ingress, self._egress),
             self._notifier,
             self._start_discovery(),
+            self._scoring,
         )
 
     def run(self) -> None:
@@ -117,6 +120,7 @@ class Agent:
         """Start to connect; the brokers need not answer yet."""
         filters = [topic_filter(template) for template in self._settings.topics.readings]
         filters += [self._locator.topic] if self._locator.topic else []
+        filters += [topic_filter(chosen.topic)] if (chosen := self._settings.reference) else []
         if self._egress is self._ingress:
             self._ingress.start([*filters, self._request_topic])
         else:
@@ -168,7 +172,9 @@ class Agent:
         if isinstance(event, Message):
             if connection is self._ingress and event.topic != self._request_topic:
                 if event.topic == self._locator.topic:
-                    self._locate(event)
+                    self._take_beside(self._locator, "fix.rejected", event)
+                elif self._scoring and self._scoring.takes(event.topic):
+                    self._take_beside(self._scoring, "reference.rejected", event)
                 else:
                     self._take(event)
                 return
@@ -204,14 +210,13 @@ class Agent:
             return
         self._keep(taken, [message])
 
-    def _locate(self, message: Message) -> None:
-        """Keep the fix of a message; the next commit acknowledges the message."""
+    def _take_beside(self, source: "Locator | Scoring", event: str, message: Message) -> None:
+        """Keep what is no reading of a sensor; the next commit acknowledges the message."""
         fix = None
         try:
-            fix = self._locator.take(message, self._time)
+            fix = source.take(message, self._time)
         except BadReading as error:
-            fields = {"kind": error.kind, "reason": str(error)}
-            self._limited.warning(self._time.elapsed_ms, "fix.rejected", **fields)
+            self._limited.warning(self._time.elapsed_ms, event, kind=error.kind, reason=str(error))
         self._commits.add_fix(fix, message)
 
     def _keep(self, taken: Taken, messages: Iterable[Message] = ()) -> None:
@@ -403,15 +408,3 @@ def run(settings: Settings) -> None:
         except JournalCorrupt as error:
             logger().error("journal.damaged", reason=str(error))
             raise
-
-
-def _windows(settings: Settings, models: Container[str]) -> Windows:
-    windows = settings.windows
-    return Windows(
-        length_ms=windows.length_s * 1000,
-        grace_ms=int(windows.grace_s * 1000),
-        patience_ms=int(windows.patience_s * 1000),
-        future_ms=int(windows.future_s * 1000),
-        max_readings=windows.max_readings,
-        served=models,
-    )

@@ -12,7 +12,8 @@ from edge_agent.core.messages import Estimate, decode_estimate, format_time
 from edge_agent.journal import Journal
 from edge_agent.log import logger
 from edge_agent.publisher import Publisher
-from edge_agent.settings import Alert, Settings
+from edge_agent.settings import Settings
+from edge_agent.settings_sections import Alert
 
 FACT = "alerts"
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError)

@@ -5,7 +5,8 @@ from typing import Any
 from edge_agent.core.errors import RespireError
 from edge_agent.core.messages import parse_time
 from edge_agent.core.units import PublishUnit, decode_conditions
-from edge_agent.settings import Settings, Site
+from edge_agent.settings import Settings
+from edge_agent.settings_sections import Site
 
 COLUMNS = (
     *("site", "data_status", "action_code", "datetime", "parameter", "duration", "frequency", "value"),

@@ -9,7 +9,8 @@ from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.errors import JournalUnavailable
 from edge_agent.core.messages import Reading
 from edge_agent.core.positions import Fix
-from edge_agent.database import sound, trouble
+from edge_agent.core.tables import sound
+from edge_agent.database import trouble
 from edge_agent.journal import FILE, decoded
 
 BATCHES_AT_ONCE = 100

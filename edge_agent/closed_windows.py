@@ -10,9 +10,10 @@ import msgpack  # type: ignore[import-untyped]
 
 from edge_agent.core.derived import SEPARATOR, Derived
 from edge_agent.core.messages import FINAL, Estimate, Reading, format_time
+from edge_agent.core.tables import sound
 from edge_agent.core.warming import REACH_MS
 from edge_agent.core.windows import ChannelMean
-from edge_agent.database import INSERT, Connection, sound, trouble
+from edge_agent.database import INSERT, Connection, trouble
 
 SETTLED, WAITING, TOO_LATE = 0, 1, 2  # late readings that a revision has, will have, or never has
 SETTLE = f"""UPDATE late SET waiting = {SETTLED}, checksum = checksum - waiting
@@ -108,6 +109,20 @@ class ClosedWindows:
             return None
         readings = [Reading(*each) for _, blob, _ in rows for each in msgpack.unpackb(blob)[0]]
         return LateReadings(readings, rows[-1][0] if rows else 0)
+
+    def newest_late(self, sensor: str) -> int | None:
+        """The start of the newest window with late readings of a sensor."""
+        with trouble(self._path):
+            row = self._db.execute("SELECT max(start_ms) FROM late WHERE sensor = ?", (sensor,)).fetchone()
+        return None if row[0] is None else int(row[0])
+
+    def late_since(self, sensor: str, since_ms: int) -> Iterator[Reading]:
+        """The late readings of a sensor in windows from `since_ms` on, in the order they came."""
+        query = f"""SELECT readings FROM late
+            WHERE sensor = ? AND start_ms >= ? AND {sound("late")} ORDER BY id"""  # noqa: S608
+        with trouble(self._path):
+            for (blob,) in self._db.execute(query, (sensor, since_ms)):
+                yield from (Reading(*each) for each in msgpack.unpackb(blob)[0])
 
     def in_time(self, sensor: str, window: ClosedWindow) -> Iterator[list[Reading] | None]:
         """The readings of a window that came in time, of some batches after the other.

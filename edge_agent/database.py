@@ -8,11 +8,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from zlib import crc32
-
-import msgpack  # type: ignore[import-untyped]
 
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
+from edge_agent.core.tables import CHECKSUMS, checksum
 
 Connection = sqlite3.Connection
 DatabaseError = sqlite3.DatabaseError
@@ -31,19 +29,6 @@ COLUMNS = {
         *("first_batch", "last_batch", "final", "channels"),
     ),
     "late": ("id", "sensor", "start_ms", "arrived_ms", "readings", "waiting"),
-}
-# A name is checked as bytes: damaged ones are not UTF-8.
-CHECKSUMS = {
-    "batch": "crc(id, arrived_ms, readings)",
-    "sensor": "crc(CAST(name AS BLOB), closed_until_ms, seq)",
-    # `waiting` is the last bit, so that a delivery need not read the payload again.
-    "estimate": "crc(id, CAST(sensor AS BLOB), start_ms, closed_ms, payload) * 2 + waiting",
-    "held": "crc(CAST(boot AS BLOB), readings)",
-    "fact": "crc(CAST(name AS BLOB), typeof(value), CAST(value AS BLOB))",
-    "fix": "crc(id, arrived_ms, at_ms, lat, lon, speed_kmh)",
-    "closed": """crc(CAST(sensor AS BLOB), start_ms, estimate, revision, closed_ms,
-        first_batch, last_batch, final, channels)""",
-    "late": "crc(CAST(sensor AS BLOB), start_ms, arrived_ms, readings) * 2 + waiting",
 }
 SCHEMA = (
     """CREATE TABLE batch (
@@ -95,16 +80,6 @@ INSERT = {table: _insert(table) for table in COLUMNS}
 # All batches, if this fact is lost.
 REBUILD_FROM = f"""ifnull(
     (SELECT value FROM fact WHERE name = 'rebuild_from' AND checksum IS {CHECKSUMS["fact"]}), 0)"""  # noqa: S608
-
-
-def checksum(*values: bytes | str | float | None) -> int:
-    """SQL's `crc`: of the values and their types."""
-    return crc32(msgpack.packb(values))
-
-
-def sound(table: str) -> str:
-    """The condition that a row is as it was written."""
-    return f"checksum IS {CHECKSUMS[table]}"
 
 
 @contextmanager

@@ -1,12 +1,15 @@
 """What the agent derives from committed estimates, each part switched on by the settings."""
 
 from collections.abc import Container, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.journal import Journal, Outgoing
 from edge_agent.settings import Settings
+
+if TYPE_CHECKING:
+    from edge_agent.scoring import Scoring
 
 
 class Derivation(Protocol):
@@ -38,6 +41,8 @@ class Derivations:
             from edge_agent.comparing import Comparing  # noqa: PLC0415 - as above
 
             self._parts.append(Comparing(settings, journal, commits, models))
+        self.scoring = _scoring(settings, journal, commits)
+        self._parts += [self.scoring] if self.scoring else []
 
     @property
     def waits(self) -> bool:
@@ -53,3 +58,11 @@ class Derivations:
         """Let each part do a little."""
         for part in self._parts:
             part.run_due(time)
+
+
+def _scoring(settings: Settings, journal: Journal, commits: GroupCommit) -> "Scoring | None":
+    if settings.reference is None:
+        return None
+    from edge_agent.scoring import Scoring  # noqa: PLC0415 - as above
+
+    return Scoring(settings, settings.reference, journal, commits)

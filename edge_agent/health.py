@@ -67,6 +67,7 @@ def record(
     sensors: Mapping[str, Any],
     sensors_unlisted: int,
     position: Mapping[str, Any] | None,
+    reference: Mapping[str, Any] | None,
     certificates: Mapping[str, str],
     journal_bytes: int,
 ) -> dict[str, Any]:
@@ -85,6 +86,7 @@ def record(
         "sensors": dict(sensors),
         "sensors_unlisted": sensors_unlisted,
         "position": position,
+        "reference": reference,
         "certificates": dict(certificates),
         "journal_bytes": journal_bytes,
         **resources(),

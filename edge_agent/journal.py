@@ -18,7 +18,8 @@ from edge_agent.core.derived import SEPARATOR, Derived
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import LAST_MS, LIMIT, Estimate, Reading, encode_estimate, is_sensor
 from edge_agent.core.positions import MOST, Fix
-from edge_agent.database import INSERT, REBUILD_FROM, sound, trouble
+from edge_agent.core.tables import sound
+from edge_agent.database import INSERT, REBUILD_FROM, trouble
 from edge_agent.opening import connect
 from edge_agent.sequences import Sequences
 from edge_agent.trimming import Dropped, Trimming

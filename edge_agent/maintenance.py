@@ -25,6 +25,7 @@ from edge_agent.tls import Certificates
 
 if TYPE_CHECKING:
     from edge_agent.homeassistant import Discovery
+    from edge_agent.scoring import Scoring
 
 LOOK_MS = 2_000  # how often the bundles, the kernel's clock and the journal's size are checked
 TRIM_MS = 600_000
@@ -49,12 +50,13 @@ class Maintenance:
         certificates: Sequence[Certificates],
         notifier: Notifier,
         discovery: "Discovery | None",
+        scoring: "Scoring | None",
     ) -> None:
         self._settings, self._time = settings, time
         self._bundles, self._journal, self._commits = bundles, journal, commits
         self._intake, self._locator = intake, locator
         self._publisher, self._changes, self._certificates = publisher, changes, certificates
-        self._notifier, self._discovery = notifier, discovery
+        self._notifier, self._discovery, self._scoring = notifier, discovery, scoring
         self._began_ms = time.elapsed_ms
         self._log = logger()
         self._problems = Problems()
@@ -85,6 +87,8 @@ class Maintenance:
             record = health.encode(self._health_record())
             self._publisher.publish_health(record)
             self._publisher.retain(self._settings.own_topics.position, self._locator.message())
+            for topic, score in self._scoring.messages().items() if self._scoring else ():
+                self._publisher.retain(topic, score)
             self._commits.add_fact("health", record)
         if self._alive.due(elapsed_ms):
             depth, _ = self._journal.outbox()
@@ -187,6 +191,7 @@ class Maintenance:
             },
             sensors_unlisted=unlisted,
             position=self._locator.describe(self._time.now_ms),
+            reference=self._scoring.describe() if self._scoring else None,
             certificates={
                 each.section: format_time(each.expires_ms)
                 for each in self._certificates

@@ -5,8 +5,8 @@ from pathlib import Path
 from edge_agent import write_ahead_log
 from edge_agent.closed_windows import recover
 from edge_agent.core.errors import BadSettings, JournalCorrupt
+from edge_agent.core.tables import CHECKSUMS, sound
 from edge_agent.database import (
-    CHECKSUMS,
     COLUMNS,
     INSERT,
     REBUILD_FROM,
@@ -14,7 +14,6 @@ from edge_agent.database import (
     VERSION,
     Connection,
     read_write,
-    sound,
     transaction,
 )
 

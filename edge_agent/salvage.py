@@ -5,15 +5,14 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from edge_agent.core.tables import CHECKSUMS, sound
 from edge_agent.database import (
-    CHECKSUMS,
     COLUMNS,
     INSERT,
     Connection,
     DatabaseError,
     IntegrityError,
     read_only,
-    sound,
     transaction,
     trouble,
 )

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
@@ -23,9 +21,21 @@ from edge_agent.core.errors import BadSettings
 from edge_agent.core.messages import CHANNELS, TEMPLATES, Decoder, topic_filter
 from edge_agent.core.topics import ROOT, OwnTopics
 from edge_agent.core.units import Conditions, PublishUnit
-from edge_agent.core.windows import COVERAGE
 from edge_agent.settings_files import Merged
-from edge_agent.settings_values import AgentTopic, Count, Host, Name, OneTopic, Positive
+from edge_agent.settings_sections import (
+    Alert,
+    Health,
+    HomeAssistant,
+    Journal,
+    Limits,
+    Log,
+    Position,
+    Reference,
+    Section,
+    Site,
+    Windows,
+)
+from edge_agent.settings_values import AgentTopic, Host, Name
 
 DEFAULT_FILE = Path("/etc/edge-agent/edge-agent.toml")
 
@@ -38,10 +48,11 @@ def _reaches(filter_: str, root: str) -> bool:
     )
 
 
-class Section(BaseModel):
-    """A table of the file; an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+def _overlap(one: str, other: str) -> bool:
+    """Whether a topic can match both filters; neither has #."""
+    levels, others = one.split("/"), other.split("/")
+    same = (mine == its or "+" in (mine, its) for mine, its in zip(levels, others, strict=False))
+    return len(levels) == len(others) and all(same)
 
 
 class Broker(Section):
@@ -123,19 +134,6 @@ class Topics(Section):
         return self
 
 
-class Windows(Section):
-    """How readings become windows."""
-
-    length_s: int = Field(900, ge=60, le=86_400, multiple_of=60)
-    grace_s: float = Field(60, ge=0, le=86_400)
-    patience_s: float = Field(120, ge=0, le=86_400)
-    future_s: Positive = 300
-    coverage: float = Field(COVERAGE, ge=0, le=1)
-    max_readings: Count | None = None  # two a second
-    revise_after_s: float = Field(600, ge=0, le=86_400)
-    final_h: float = Field(24, ge=0, le=168)
-
-
 class Estimates(Section):
     """Means over hours; the unit, None is the model's; the conditions say what a cubic metre of air is."""
 
@@ -145,10 +143,14 @@ class Estimates(Section):
     pressure_hpa: float = Field(1013.25, ge=300, le=1_100)
 
     @property
+    def conditions(self) -> Conditions:
+        """What a cubic metre of air is."""
+        return Conditions(self.temperature_c, self.pressure_hpa)
+
+    @property
     def unit(self) -> PublishUnit | None:
         """The unit with its conditions."""
-        conditions = Conditions(self.temperature_c, self.pressure_hpa)
-        return PublishUnit(self.publish_unit, conditions) if self.publish_unit else None
+        return PublishUnit(self.publish_unit, self.conditions) if self.publish_unit else None
 
 
 class Consensus(Section):
@@ -156,96 +158,6 @@ class Consensus(Section):
 
     patience_s: float = Field(600, ge=0, le=86_400)
     sensors: tuple[Name, ...] = ()
-
-
-class Position(Section):
-    """Where the agent is: fixed, or from a topic; neither is the default."""
-
-    latitude: float | None = Field(None, ge=-90, le=90)
-    longitude: float | None = Field(None, ge=-180, le=180)
-    site: Name | None = None
-    elevation_m: float | None = Field(None, ge=-500, le=9_000)
-    topic: OneTopic | None = None
-    moving_kmh: float = Field(5, ge=0, le=1_000)
-    moving_m: float = Field(100, ge=0, le=1_000_000)
-    hold_s: float = Field(3_600, ge=0, le=86_400)
-
-    @model_validator(mode="after")
-    def _one_source(self) -> "Position":
-        if (self.latitude is None) != (self.longitude is None):
-            raise ValueError("expected latitude and longitude together")
-        if self.topic and self.latitude is not None:
-            raise ValueError("expected either latitude and longitude, or topic")
-        if (self.site or self.elevation_m is not None) and self.latitude is None:
-            raise ValueError("expected latitude and longitude beside site or elevation_m")
-        return self
-
-
-class Site(Section):
-    """A place with a name: estimates within its radius name it."""
-
-    name: Name
-    latitude: float = Field(ge=-90, le=90)
-    longitude: float = Field(ge=-180, le=180)
-    radius_m: float = Field(100, gt=0, le=100_000)
-    elevation_m: float | None = Field(None, ge=-500, le=9_000)
-    aqs: str | None = Field(None, pattern="^[0-9A-Z]{12}$")
-
-
-class Journal(Section):
-    """What is kept on disk, for how long, and how durably."""
-
-    durability: Literal["power-loss", "process-crash"] = "power-loss"
-    commit_ms: Count = 60_000
-    commit_messages: Count = 20
-    keep_days: Positive = 30
-    max_mb: Count = 256
-
-
-class Limits(Section):
-    """Limits on what the network can make the agent store."""
-
-    max_sensors: Count = 256
-    max_payload_bytes: Count = 8_192
-    max_pending: Count = 1_000
-
-
-class Health(Section):
-    """How often the agent publishes health, and when a channel counts as silent."""
-
-    interval_s: Positive = 60
-    silent_s: Positive = 300
-
-
-class Alert(Section):
-    """A limit on the values of sensors, in the unit of their estimates."""
-
-    name: Name
-    above: float = Field(allow_inf_nan=False)
-    below: float = Field(allow_inf_nan=False)
-    mean: Literal["window", "1h", "8h"] = "window"
-    raise_after_s: float = Field(0, ge=0, le=86_400)
-    clear_after_s: float = Field(0, ge=0, le=86_400)
-    sensors: tuple[Name, ...] = ()
-
-    @model_validator(mode="after")
-    def _two_thresholds(self) -> "Alert":
-        if self.below > self.above:
-            raise ValueError("expected below not to be higher than above")
-        return self
-
-
-class HomeAssistant(Section):
-    """Where Home Assistant looks for discovery messages."""
-
-    discovery: str = Field("homeassistant", pattern=r"^[\w-]+(/[\w-]+)*$", max_length=128)
-
-
-class Log(Section):
-    """The level and format of log events; `auto` is JSON under systemd and pretty on a terminal."""
-
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["auto", "json", "pretty"] = "auto"
 
 
 class Settings(BaseSettings):
@@ -269,6 +181,7 @@ class Settings(BaseSettings):
     windows: Windows = Windows()
     estimates: Estimates = Estimates()
     consensus: Consensus | None = None
+    reference: Reference | None = None
     position: Position = Position()
     sites: tuple[Site, ...] = Field((), max_length=1_000)
     journal: Journal = Journal()
@@ -292,6 +205,18 @@ class Settings(BaseSettings):
         if len({alert.name for alert in alerts}) < len(alerts):
             raise ValueError("expected a different name for each alert")
         return alerts
+
+    @field_validator("reference")
+    @classmethod
+    def _another_reference(cls, reference: Reference | None, others: ValidationInfo) -> Reference | None:
+        topics, agent = others.data.get("topics"), others.data.get("agent")
+        if reference and topics and agent:
+            filter_ = topic_filter(reference.topic)
+            if any(_overlap(filter_, topic_filter(template)) for template in topics.readings):
+                raise ValueError("expected a topic apart from those of readings")
+            if _reaches(filter_, topics.root.format(agent=agent)):
+                raise ValueError("expected a topic that the agent does not publish itself")
+        return reference
 
     @field_validator("position")
     @classmethod

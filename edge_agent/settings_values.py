@@ -37,7 +37,17 @@ def _one_topic(value: str) -> str:
     return value
 
 
+def _gas_topic(value: str) -> str:
+    if value.split("/").count("{gas}") != 1:
+        raise ValueError("expected a topic with {gas} as one of its levels")
+    if set(rest := value.replace("{gas}", "a", 1)) & set("{}"):
+        raise ValueError("expected no other braces than {gas}")
+    _one_topic(rest)
+    return value
+
+
 Host = Annotated[str, AfterValidator(_host)]
 Name = Annotated[str, AfterValidator(_one_name)]
 AgentTopic = Annotated[str, AfterValidator(_agent_topic)]
 OneTopic = Annotated[str, AfterValidator(_one_topic)]
+GasTopic = Annotated[str, AfterValidator(_gas_topic)]

@@ -71,6 +71,10 @@ class OwnTopics:
         """The state of one limit at one sensor."""
         return f"{self.root}/alert/{sensor}/{name}"
 
+    def score(self, sensor: str) -> str:
+        """The agreement of a sensor with a reference beside the van."""
+        return f"{self.estimate(sensor)}/score"
+
     def model(self, sensor: str) -> str:
         """The card of a sensor's model."""
         return f"{self.root}/calibrated/{sensor}/model"

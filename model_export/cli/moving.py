@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from model_export.cli.console import print_result
-from model_export.cli.options import Bundle, Data, Out, Sensor, Strict, reading
+from model_export.cli.options import Bundle, MaybeData, Out, Sensor, Strict, reading
 
 if TYPE_CHECKING:
     from model_export.calibration.fit import Source
@@ -15,9 +15,16 @@ if TYPE_CHECKING:
 @reading("window")
 def adapt(
     bundle: Bundle,
-    data: Data,
+    data: MaybeData = None,
     *,
     out: Out,
+    from_journal: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Use a van's journal instead of DATA; it needs [reference]."),
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Unit of the journal's reference, if it is not the bundle's.")
+    ] = None,
     half_life: Annotated[
         float, typer.Option(min=0.0, help="Days after which a window counts half; 0: all count the same.")
     ] = 7.0,
@@ -34,12 +41,20 @@ def adapt(
     \b
     model-export adapt 5A2D.bundle march.csv --out 5A2D-march.bundle
     model-export adapt 5A2D.bundle march.csv --half-life 0 --gain-spread 0 --out 5A2D-march.bundle
+    model-export adapt 5A2D.bundle --from-journal journal.db --out 5A2D-here.bundle
     """
+    if bool(data) == bool(from_journal):
+        raise typer.BadParameter("expected either DATA or --from-journal")
     from model_export.calibration.adapt import Adapting  # noqa: PLC0415 - --help need not wait
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
-    how = Adapting(half_life or None, gain_spread or None)
-    print_result(commands.adapt(bundle, data, out, how=how, source=source, strict=strict))
+    how, share = Adapting(half_life or None, gain_spread or None), source.test_share
+    if from_journal:
+        from model_export.cli.from_journal import adapt_from_journal  # noqa: PLC0415 - as above
+
+        print_result(adapt_from_journal(bundle, from_journal, out, how=how, test_share=share, unit=unit))
+        return
+    print_result(commands.adapt(bundle, data or [], out, how=how, source=source, strict=strict))
 
 
 @reading("window", "reference", "shift", "swap", "test_share")

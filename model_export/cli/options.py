@@ -85,6 +85,9 @@ def _days(text: str) -> int:
 Data = Annotated[
     list[Path], typer.Argument(help="CSV, Excel or Parquet files of one sensor.", metavar="DATA")
 ]
+MaybeData = Annotated[
+    list[Path] | None, typer.Argument(help="CSV, Excel or Parquet files of one sensor.", metavar="DATA")
+]
 Bundle = Annotated[Path, typer.Argument(help="A bundle file.", metavar="BUNDLE")]
 Sensor = Annotated[str, typer.Option(help="The sensor's id, as in its MQTT topics.")]
 Out = Annotated[Path, typer.Option(help="The bundle to write.")]

@@ -8,10 +8,11 @@ import sys
 import tomllib
 from pathlib import Path
 
-from edge_agent import history, settings
+from edge_agent import history, scoring, settings
 from edge_agent.core import positions, quality, request
 from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.core.card import card
+from edge_agent.core.colocation import Score, score_record
 from edge_agent.core.consensus_messages import SUSPICIONS, consensus_of, consensus_record
 from edge_agent.core.mean_messages import mean_estimates, mean_record
 from edge_agent.core.messages import Estimate, decode_estimate, estimate_record, parse_time
@@ -19,6 +20,7 @@ from edge_agent.core.model import Model
 from edge_agent.core.model_changes import ModelChanges
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.positions import decode_fix
+from edge_agent.core.reference import decode_reference
 from edge_agent.core.windows import MAX_TOTAL, Windows
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.processes import start
@@ -97,10 +99,27 @@ def test_every_field_of_a_card_is_described_in_order(model: Model) -> None:
 def test_health_is_described_as_a_real_agent_publishes_it(agent: AgentProcess, broker: Broker) -> None:
     told = health(broker)
     assert columns("field")[1] == list(told)
+    assert told["reference"] is None
     assert column("outcome") == list(told["readings"])  # type: ignore[call-overload]
     assert column("field of `outbox`") == list(told["outbox"])  # type: ignore[call-overload]
     assert column("field of a problem") == ["code", "since", "sensor", "advice"]
     assert column("field of a sensor") == list(told["sensors"]["5A2D"])  # type: ignore[index]
+
+
+def test_every_field_of_a_score_is_described(model: Model) -> None:
+    """Also in the example; and what health has of the reference."""
+    described = TEXT.split("## Reference")[1].split("\n\n")[2]
+    score = Score("5A2D", "CO", 0, 900_000, 4, "ppm", 0.1, 0.1, 0.9, 0.9, 0.9, model.id)
+    for names in (column("field of a score"), list(json.loads(example("## Reference", '    {"v"')))):
+        assert names == list(score_record(score, "van-1"))
+    assert decode_reference("reference/{gas}", "reference/co", described.split()[1].encode()).value == 0.83
+    assert column("outcome of a reference value") == [*map(str, scoring.COUNTED), "rejected", "unstampable"]
+
+
+def example(heading: str, begins: str) -> str:
+    """The first example below a heading that begins so."""
+    lines = TEXT.split(heading)[1].partition(begins)
+    return begins + lines[2].split("\n\n")[0]
 
 
 def test_every_field_of_a_position_is_described(tmp_path: Path, broker: Broker, bundles: Path) -> None:
@@ -135,8 +154,14 @@ def test_the_topics_are_the_defaults() -> None:
     defaults = settings.Settings(agent="van-1")
     own, sensor = defaults.own_topics, "5A2D"
     expected = [topic.format(sensor=sensor, channel="op1") for topic in defaults.topics.readings]
-    expected += [own.estimate(sensor), own.latest(sensor), own.mean(sensor, "1h"), own.mean(sensor, "8h")]
-    expected += [own.model(sensor), own.consensus]
+    expected += [
+        "reference/co",
+        own.estimate(sensor),
+        own.latest(sensor),
+        own.mean(sensor, "1h"),
+        own.mean(sensor, "8h"),
+    ]
+    expected += [own.model(sensor), own.consensus, own.score(sensor)]
     expected += [
         own.alert(sensor, "co-8h"),
         own.status,

@@ -37,6 +37,7 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
         sensors={},
         sensors_unlisted=0,
         position=None,
+        reference=None,
         certificates={"uplink": "2027-02-01T09:00:00Z"},
         journal_bytes=4_096,
     )
@@ -56,6 +57,7 @@ def test_a_record_is_json_with_everything_it_was_told() -> None:
         "sensors": {},
         "sensors_unlisted": 0,
         "position": None,
+        "reference": None,
         "certificates": {"uplink": "2027-02-01T09:00:00Z"},
         "journal_bytes": 4_096,
     }

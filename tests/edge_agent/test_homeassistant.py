@@ -12,7 +12,8 @@ import pytest
 from edge_agent.commit import GroupCommit
 from edge_agent.homeassistant import Discovery, agent_entities, sensor_entities
 from edge_agent.journal import FILE, Journal
-from edge_agent.settings import Estimates, HomeAssistant, Settings
+from edge_agent.settings import Estimates, Settings
+from edge_agent.settings_sections import HomeAssistant
 from tests.conftest import make_model
 from tests.support.processes import run_program
 

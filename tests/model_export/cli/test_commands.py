@@ -373,6 +373,7 @@ def test_a_failure_is_one_line(
         "fit january.csv --sensor 5A2D --out x --columns op1",
         "fit january.csv --sensor 5A2D --out x --columns op1=a,op1=b",
         "fit january.csv --sensor 5A2D --out x --columns op1=a,op2=a",
+        "adapt 5A2D.bundle --out x",
         "fit january.csv --sensor 5A2D --out x --valid-for 26w",
         "fit january.csv --sensor 5A2D --out x --valid-for 0d",
         "compress 5A2D.bundle january.csv --sizes 1,two",

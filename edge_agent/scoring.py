@@ -1,0 +1,116 @@
+"""A reference beside the van: its readings are journalled, and the estimates are compared with it."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from edge_agent.clock import Timekeeper
+from edge_agent.commit import GroupCommit
+from edge_agent.core.colocation import DAY_MS, Colocation, score_record
+from edge_agent.core.derived import SEPARATOR
+from edge_agent.core.errors import BadEstimate, BadReading
+from edge_agent.core.messages import UNSTAMPED, decode_estimate, format_time
+from edge_agent.core.reference import GAS, REFERENCE, decode_reference
+from edge_agent.core.windows import Outcome
+from edge_agent.journal import Journal, Outgoing
+from edge_agent.mqtt import Message
+from edge_agent.settings import Settings
+from edge_agent.settings_sections import Reference
+
+KEPT = (Outcome.ACCEPTED, Outcome.LATE)  # a late one is in no score, but `adapt --from-journal` uses it
+COUNTED = (Outcome.ACCEPTED, Outcome.DUPLICATE, Outcome.LATE, Outcome.FUTURE, Outcome.EXCESS)
+SHOWN = ("windows", "bias", "unit", "r2", "coverage", "level", "to")  # of a score, in health
+
+
+class Scoring:
+    """The windows of the reference, the counts of its readings, and what is published about the scores."""
+
+    waits = False
+
+    def __init__(self, settings: Settings, chosen: Reference, journal: Journal, commits: GroupCommit) -> None:
+        self._agent, self._topics, self._topic = settings.agent, settings.own_topics, chosen.topic
+        self._max_bytes = settings.limits.max_payload_bytes
+        self._prefix, _, self._suffix = chosen.topic.partition(GAS)
+        self._journal, self._commits = journal, commits
+        self._counts: Counter[str] = Counter()
+        self._last_at_ms: int | None = None
+        self._windows = settings.windows.machine()
+        self._colocation = Colocation(chosen.unit, settings.estimates.conditions)
+        self._restore()
+
+    def takes(self, topic: str) -> bool:
+        """Whether a message on this topic is of the reference."""
+        return topic.startswith(self._prefix) and topic.endswith(self._suffix)
+
+    def take(self, message: Message, time: Timekeeper) -> None:
+        """Keep the reading of a message with the next commit; BadReading if it has none."""
+        try:
+            reading = decode_reference(self._topic, message.topic, message.payload, self._max_bytes)
+        except BadReading:
+            self._counts["rejected"] += 1
+            raise
+        if reading.at_ms == UNSTAMPED:
+            # When a repeated or retained message was sent is not known.
+            if message.dup or message.retain or not time.wall_time_known:
+                self._counts["unstampable"] += 1
+                return
+            reading = reading._replace(at_ms=message.arrived_ms + time.offset_ms)
+        outcome = self._windows.add(reading, time.now_ms, time.trusted, time.elapsed_ms)
+        self._counts[outcome] += 1
+        if outcome in KEPT:
+            self._last_at_ms = reading.at_ms
+            self._commits.add_late([], [reading])
+            self._close()
+
+    def note(self, committed: Iterable[Outgoing]) -> None:
+        """These estimates are in the journal now."""
+        for each in committed:
+            if SEPARATOR not in each.sensor:
+                self._compare(each.payload)
+
+    def run_due(self, time: Timekeeper) -> None:
+        """Nothing: the windows of the reference close by its own readings, so a restart changes none."""
+
+    def describe(self) -> dict[str, Any]:
+        """The part of the health record."""
+        kinds = (*COUNTED, "rejected", "unstampable")
+        records = [score_record(score, self._agent) for score in self._colocation.scores()]
+        return {
+            "topic": self._topic,
+            "last_reading": None if self._last_at_ms is None else format_time(self._last_at_ms),
+            "readings": {str(kind): self._counts[kind] for kind in kinds},
+            "scores": {record["sensor"]: {name: record[name] for name in SHOWN} for record in records},
+        }
+
+    def messages(self) -> dict[str, bytes]:
+        """Every score as it is published, by topic."""
+        return {
+            self._topics.score(score.sensor): json.dumps(
+                score_record(score, self._agent), separators=(",", ":"), ensure_ascii=False
+            ).encode()
+            for score in self._colocation.scores()
+        }
+
+    def _restore(self) -> None:
+        """The last day of the reference in the journal, and the estimates of the same windows."""
+        newest_ms = self._journal.closed_windows.newest_late(REFERENCE)
+        if newest_ms is None:
+            return
+        for reading in self._journal.closed_windows.late_since(REFERENCE, newest_ms - DAY_MS):
+            self._windows.add(reading, now_ms=0, trusted=False)
+            self._last_at_ms = reading.at_ms
+            self._close()
+        for sensor in self._journal.closed_until():
+            for window in self._journal.closed_windows.between(sensor, newest_ms - DAY_MS, newest_ms):
+                self._compare(window.payload or b"")
+
+    def _compare(self, payload: bytes) -> None:
+        with suppress(BadEstimate):
+            self._colocation.add_estimate(decode_estimate(payload))
+
+    def _close(self) -> None:
+        for window in self._windows.close():
+            for gas, mean in window.channels.items():
+                self._colocation.add_reference(gas, window.start_ms, mean)

@@ -1,0 +1,123 @@
+"""A van's journal as a dataset: real tables, written by the agent's own journal."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edge_agent.core.messages import Estimate, Reading
+from edge_agent.core.reference import REFERENCE
+from edge_agent.journal import Change, Journal
+from model_export.calibration import export
+from model_export.cli.main import main
+from model_export.recordings.dataset import Dataset
+from model_export.recordings.journal import load_journal
+from tests.support.models import drawn, linear
+
+GAIN, OFFSET = 1.2, 0.3
+WINDOW_MS = 900_000
+
+
+@pytest.fixture
+def there() -> Dataset:
+    """Sixty windows beside a reference of another scale."""
+    return drawn(60, noise=0.01)
+
+
+@pytest.fixture
+def state(tmp_path: Path, there: Dataset) -> Path:
+    """The state directory of an agent that was there; the bundle is beside it."""
+    write(tmp_path, [estimate(there, place) for place in range(60)], references(there))
+    export.write(linear(half_width=0.1), tmp_path / "5A2D.bundle", there)
+    return tmp_path
+
+
+def write(state: Path, estimates: list[Estimate], values: list[Reading]) -> None:
+    with closing(Journal(state / "journal.db", WINDOW_MS)) as journal:
+        journal.commit(Change(estimates=estimates, too_late=values), now_ms=0)
+
+
+def estimate(there: Dataset, place: int, reasons: tuple[str, ...] = ()) -> Estimate:
+    inputs = {
+        "op1": there.inputs[place, 0],
+        "op2": there.inputs[place, 1],
+        "temperature": there.auxiliary[place],
+    }
+    start_ms = int(there.start_ms[place])
+    return Estimate("5A2D", start_ms, start_ms + WINDOW_MS, 1, reasons, inputs, {"expected": 15}, value=0.0)
+
+
+def references(there: Dataset, minutes: int = 3) -> list[Reading]:
+    """Every five minutes; each value came twice, as after a kill, and the second is not used."""
+    starts, values = there.start_ms.tolist(), (GAIN * there.target + OFFSET).tolist()
+    once = [
+        Reading(REFERENCE, "co", start_ms + minute * 300_000, value + minute - 1.0)
+        for start_ms, value in zip(starts, values, strict=True)
+        for minute in range(minutes)
+    ]
+    return [*once, *(each._replace(value=99.0) for each in once)]
+
+
+def test_a_journal_is_the_dataset_that_the_van_has_seen(state: Path, there: Dataset) -> None:
+    found = load_journal(state, linear())
+    assert np.array_equal(found.start_ms, there.start_ms)
+    assert found.inputs == pytest.approx(there.inputs, abs=1e-8)
+    assert found.auxiliary == pytest.approx(there.auxiliary, abs=1e-8)
+    assert found.target == pytest.approx(GAIN * there.target + OFFSET)
+
+
+def test_adapt_makes_a_bundle_from_the_journal(
+    state: Path, there: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Fitted to the first 80 % of the windows; the interval is measured anew."""
+    out = state / "here.bundle"
+    line = [
+        "adapt",
+        str(state / "5A2D.bundle"),
+        "--from-journal",
+        str(state / "journal.db"),
+        "--out",
+        str(out),
+    ]
+    assert main(line) == 0
+    figures = json.loads(capsys.readouterr().out)
+    model = export.read(out)
+    assert model.adapter == pytest.approx((GAIN, OFFSET), abs=0.02)
+    assert (figures["n_train"], figures["n_test"], figures["after"]["r2"] > 0.99) == (48, 12, True)
+    assert model.calibrated_ms == int(there.start_ms[47]) + WINDOW_MS
+    assert model.provenance["adapted_on"] == "journal.db of 5A2D"
+
+
+def test_windows_of_no_use_are_counted(tmp_path: Path, there: Dataset) -> None:
+    """A sensor that was out, a doubtful clock, a reference that was switched on in the window."""
+    estimates = [estimate(there, place) for place in range(58)]
+    doubted = estimate(there, 58, ("clock_unsynchronised",))
+    write(tmp_path, [*estimates, doubted], references(there)[1:180])
+    found = load_journal(tmp_path, linear())
+    reasons = {"too few values of the reference": 1, "clock_unsynchronised": 1, "no estimate": 1}
+    assert (len(found), dict(found.dropped_windows)) == (57, reasons)
+
+
+def test_a_reference_in_another_unit_is_converted(state: Path, there: Dataset) -> None:
+    found = load_journal(state, linear(), unit="ppb")
+    assert found.target == pytest.approx((GAIN * there.target + OFFSET) / 1000)
+
+
+@pytest.mark.parametrize(
+    ("journal", "expected"),
+    [
+        ("nowhere.db", "nowhere.db: expected the journal of an agent, got no such file"),
+        ("5A2D.bundle", "5A2D.bundle: expected the journal of an agent, got file is not a database"),
+        ("empty", "journal.db: expected values of a reference for CO, got none; see [reference]"),
+    ],
+)
+def test_what_is_no_such_journal_is_one_line(
+    state: Path, journal: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (state / "empty").mkdir()
+    write(state / "empty", [], [Reading("5A2D", "op1", 0, 1.0)])
+    line = ["adapt", str(state / "5A2D.bundle"), "--from-journal", str(state / journal), "--out", "x"]
+    assert main(line) == 1
+    assert capsys.readouterr().err.strip().endswith(expected)
