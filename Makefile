@@ -1,7 +1,7 @@
 # make test    everything that must hold, in its own .venv (needs only Python >= 3.11 and make)
 # make check   ruff and mypy
 # make bench   the benchmarks, side by side in one run
-# make demo    a simulated van, its agent and a live dashboard, until Ctrl-C (or SECONDS=60)
+# make demo    a simulated van, its agent and a live dashboard, until Ctrl-C (or SECONDS=60); BUNDLES=DIR fits none
 # make experiment  the paper's evaluation on the simulated network, and its takeaways as assertions (long)
 # make faults  the faults that take minutes
 # make integrations  the tests with Prometheus, InfluxDB, Node-RED and Home Assistant, downloaded into build/programs
@@ -48,7 +48,7 @@ integrations: $(VENV)/installed
 	  tests/integrations tests/docs/test_integrations_doc.py tests/edge_agent/test_prometheus.py
 
 demo: $(VENV)/demo
-	@$(BIN)/python -m deploy.demo $(if $(SECONDS),--seconds $(SECONDS))
+	@$(BIN)/python -m deploy.demo $(if $(SECONDS),--seconds $(SECONDS)) $(if $(BUNDLES),--bundles $(BUNDLES))
 
 experiment: $(VENV)/installed
 	$(BIN)/python -m tests.bench.takeaways build/experiment

@@ -2,6 +2,7 @@
 
 make demo              until Ctrl-C
 make demo SECONDS=60   for 60 seconds
+make demo BUNDLES=DIR  with the bundles of an earlier demo or your own, without fitting
 """
 
 import argparse
@@ -38,13 +39,14 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=float("inf"), help="how long to drive, default: until Ctrl-C"
     )
+    parser.add_argument("--bundles", type=Path, help="serve these bundles instead of fitting new ones")
     options = parser.parse_args()
     if not options.seconds > 0.0:
         parser.error(f"--seconds: expected more than 0, got {options.seconds:g}")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with contextlib.ExitStack() as stack:
-            demonstrate(stack, options.seconds)
+            demonstrate(stack, options.seconds, options.bundles)
     except KeyboardInterrupt:
         say.print("stopped")
     except Failure as failure:
@@ -53,12 +55,15 @@ def main() -> int:
     return 0
 
 
-def demonstrate(stack: contextlib.ExitStack, seconds: float) -> None:
+def demonstrate(stack: contextlib.ExitStack, seconds: float, bundles: Path | None) -> None:
     """All steps, in the order in which a user would run them."""
     place = stack.enter_context(workplace())
     with building(place) as built:
-        simulate(place)
-        fit(place)
+        if bundles:
+            shutil.copytree(bundles, place / "bundles")
+        else:
+            simulate(place)
+            fit(place)
         has_page = built()
     mqtt, ws, brokering = stack.enter_context(broker(place))
     page = stack.enter_context(dashboard(ws)) if has_page else ""
@@ -80,6 +85,7 @@ def watch(driving: Process, serving: Process, brokering: Process, place: Path) -
     told = False
     while driving.poll() is None:
         if brokering.poll() is not None:
+            driving.kill()  # it would wait for acknowledgements that cannot come
             raise Failure(f"the broker ended with {brokering.returncode}; {tail(place / 'broker.log')}")
         if serving.poll() is not None and not told:
             say.print(f"the agent ended with {serving.returncode}; its sensors are offline now")

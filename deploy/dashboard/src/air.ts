@@ -2,7 +2,7 @@
 
 import { limitMg, mgPer, periodInWords, type Limit } from "./limits";
 import type { Estimate } from "./wire";
-import { concentration, percent, sharedDecimals } from "./words";
+import { concentration, shareInWords, sharedDecimals } from "./words";
 
 /** An average needs values for this share of its time (EU 2008/50/EC, US EPA). */
 const ENOUGH = 0.75;
@@ -115,7 +115,7 @@ function aloneAbove(hours: number, share: number): AirLevel {
 function against({ by }: Limit, share: number, amount: number, unit: string, period = ""): string {
   const name = [by, period, "limit"].filter(Boolean).join(" ");
   if (share > 1) return `above the ${name} of ${limitInWords(amount)} ${unit}`;
-  return `${percent(Math.max(0, share)).replace(" ", "\u00a0")} of the ${name}`;
+  return `${shareInWords(share).replace(" %", "\u00a0%")} of the ${name}`;
 }
 
 /** Two digits: a limit of 4 mg/m³ is 3.5 ppm. */

@@ -3,7 +3,7 @@
 import { AIR_WORDS, HIGH, type Air } from "./air";
 import { labelOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
 import { worst, type Level, type Problem } from "./level";
-import { offInWords } from "./off";
+import { isOffInWords } from "./off";
 import { firstOfAllMs, warmingOf } from "./start";
 import { areInWords, listed, plural, when } from "./words";
 
@@ -48,7 +48,7 @@ function placesOf(fleet: Fleet, sensors: Sensor[], total: number): string {
 function offline(fleet: Fleet, nowMs: number): string {
   const off = sorted(fleet.agents).filter((agent) => agent.status === "offline");
   if (off.length > 1) return `${areInWords(off.map(({ id }) => id), "offline")}.`;
-  return off.map((agent) => `${agent.id} is ${offInWords(fleet, agent, nowMs)}.`).join("");
+  return off.map((agent) => `${agent.id} ${isOffInWords(fleet, agent, nowMs)}.`).join("");
 }
 
 /** The sensors of vans that are on. */

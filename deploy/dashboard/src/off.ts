@@ -11,6 +11,11 @@ export function offSinceMs(fleet: Fleet, agent: Agent): number | null {
   return signs.length > 0 ? Math.max(...signs) : null;
 }
 
+/** "has been offline since about 14:10", "is offline, and has not reported yet". */
+export function isOffInWords(fleet: Fleet, agent: Agent, nowMs: number): string {
+  return `${offSinceMs(fleet, agent) === null ? "is" : "has been"} ${offInWords(fleet, agent, nowMs)}`;
+}
+
 /** "offline since about 14:10", "offline, and has not reported yet". */
 export function offInWords(fleet: Fleet, agent: Agent, nowMs: number): string {
   const sinceMs = offSinceMs(fleet, agent);

@@ -239,6 +239,11 @@ export function percent(fraction: number): string {
   return `${exact ? whole : Number((fraction * 100).toPrecision(3))} %`;
 }
 
+/** A share of a limit; small ones have no digits to read. */
+export function shareInWords(share: number): string {
+  return share > 0 && share < 0.005 ? "below 1 %" : percent(Math.max(0, share));
+}
+
 export function withUnit(words: string, channel: string): string {
   return inCelsius(channel) ? `${words} °C` : words;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Fleet } from "../src/fleet";
 import { lastUpdateMs, staleSinceMs, verdict } from "../src/verdict";
 import { decodeHealth, type Estimate } from "../src/wire";
-import { ago, concentration, ends, factInWords, percent, reading, reasonsInWords, span, term, trueEnds, valueOf } from "../src/words";
+import { ago, concentration, ends, factInWords, percent, reading, reasonsInWords, shareInWords, span, term, trueEnds, valueOf } from "../src/words";
 import { bytesOf, START_MS, window, WINDOW_MS, sentences } from "./sample";
 
 const END_MS = START_MS + WINDOW_MS;
@@ -49,10 +49,10 @@ test("a silent channel in the health is a problem of its sensor", () => {
 test("an offline van is the headline, whatever else there is", () => {
   const fleet = fleetOf({ quality: 4, reasons: ["value_not_finite"] });
   fleet.setStatus("van-1", "offline");
-  expect(verdict(fleet, END_MS).headline.join(" ")).toBe("van-1 is offline since about 10:30.");
+  expect(verdict(fleet, END_MS).headline.join(" ")).toBe("van-1 has been offline since about 10:30.");
   fleet.setStatus("van-1", "online");
   fleet.setStatus("van-1", "offline", END_MS + 300_000);
-  expect(verdict(fleet, END_MS + WINDOW_MS).headline.join(" ")).toBe("van-1 is offline since 10:35.");
+  expect(verdict(fleet, END_MS + WINDOW_MS).headline.join(" ")).toBe("van-1 has been offline since 10:35.");
 });
 
 test("a van that never reported has no time since when", () => {
@@ -66,7 +66,7 @@ test("a van that is off does not hide the sensors of another", () => {
   fleet.setStatus("van-2", "offline");
   fleet.addEstimate(window(0, { sensor: "B5FF", agent: "van-2", value: 120, low: 110, high: 130 }), null);
   const { headline, troubles } = verdict(fleet, END_MS);
-  expect(headline.join(" ")).toBe("Carbon monoxide is low. The sensor reports. van-2 is offline since about 10:30.");
+  expect(headline.join(" ")).toBe("Carbon monoxide is low. The sensor reports. van-2 has been offline since about 10:30.");
   expect(troubles).toMatchObject([{ who: "van-2", level: "off" }]);
 });
 
@@ -152,6 +152,7 @@ test("words", () => {
   const ranged = (value: number, low: number, high: number) => valueOf({ value, low, high });
   expect([ranged(0.47, -0.43, 1.37), ranged(0.834, 0.71, 0.95), ranged(120, 118, 122), ranged(0.8, 0.8, 0.8)]).toEqual(["0.5", "0.83", "120", "0.80"]);
   expect([0.9, 0.999, 1, 0, 0.0004].map(percent)).toEqual(["90 %", "99.9 %", "100 %", "0 %", "0.04 %"]);
+  expect([-0.1, 0.002, 0.13, 0.996, 2.3].map(shareInWords)).toEqual(["0 %", "below 1 %", "13 %", "99.6 %", "230 %"]);
   expect(
     ["2023-10-05T00:00:00Z", "2023-10-05", "2023-99-99", "0.9810952271676012", "0.971", "T-W"].map(factInWords),
   ).toEqual(["5 Oct 2023", "5 Oct 2023", "2023-99-99", "0.981", "0.971", "T-W"]);

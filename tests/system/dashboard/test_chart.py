@@ -17,7 +17,7 @@ def test_the_day_is_fetched_from_the_journal_and_drawn(page: Page) -> None:
     show(page, "5A2D")
     page.wait("document.querySelector('.day').dataset.points === '96'")
     assert len(page.evaluate(inked_columns("--accent"))) > 500
-    assert page.evaluate("document.querySelectorAll('.day-section tbody tr').length") == 96
+    page.wait("document.querySelectorAll('.day-section tbody tr').length === 96")
     assert page.complaints() == []
 
 

@@ -29,6 +29,7 @@ def test_a_live_estimate_arrives_once_however_often_it_is_sent(page: Page, van: 
     for message in (revised, estimate("5A2D", start), revised, van.past["5A2D"][-1], van.past["5A2D"][40]):
         van.publish(message)
     page.wait_for_text("7.77", ".now")
+    page.wait_for_text("7.77", ".day-section tbody")
     assert page.evaluate("document.querySelectorAll('.day-section tbody tr').length") == 96
 
 
@@ -43,6 +44,7 @@ def test_a_window_from_the_future_does_not_freeze_its_sensor(page: Page, van: Va
     van.publish(estimate("5A2D", start + WINDOW_S, seq=seq + 2, value=7.77, low=7.5, high=8.0))
     page.wait_for_text("7.77", ".now")
     page.wait("document.querySelector('.day').dataset.points > 90")
+    page.wait_for_text("7.77", ".day-section tbody")
     assert "6.66" not in page.evaluate("document.querySelector('.day-section tbody').textContent")
 
 

@@ -49,7 +49,7 @@ def test_the_real_agent_and_the_page_keep_the_same_contract(
     page.wait_for_text("96 accepted", "[data-agent='van-1']")
     page.wait_for_text("Online", "[data-agent='van-1']")
     agent.kill()
-    page.wait_for_text("van-1 is offline since ", "h1")
+    page.wait_for_text("van-1 has been offline since ", "h1")
     assert page.complaints() == []
     again = chromium.open(f"{site}?broker={broker.websocket}#/sensor/van-1/5A2D")
     agent.start()

@@ -26,7 +26,7 @@ def test_what_is_sent_again_with_other_content_is_shown_everywhere(page: Page, v
     page.wait_for_text("199.9 ×", ".terms")
     page.wait_for_text("outside 1 to 2", ".terms")
     page.wait_for_text("Training range unknown", "[aria-label=Weights]")
-    assert "7.77" in page.evaluate("document.querySelector('.day-section tbody').textContent")
+    page.wait_for_text("7.77", ".day-section tbody")
 
 
 def test_inputs_weights_and_model_are_shown(page: Page, van: Van) -> None:

@@ -113,7 +113,7 @@ def test_a_killed_agent_shows_as_offline(page: Page, van: Van) -> None:
     """The last will is enough: no goodbye is needed."""
     page.wait_for_text("All 6 sensors report.", "h1")
     van.die()
-    page.wait_for_text("van-1 is offline since ", "h1")
+    page.wait_for_text("van-1 has been offline since ", "h1")
     page.wait_for_text("Offline", '[data-sensor="5A2D"]')
     page.wait_for_text("Offline since", '[data-agent="van-1"] .state')
     assert page.evaluate("document.querySelectorAll('.mark.look, .mark.bad').length") == 0, "grey"

@@ -9,10 +9,10 @@ import { listen, type Hands } from "./gestures";
 import { axis, ink, plot } from "./ink";
 import { drawLines, withLowest, type Line } from "./lines";
 import { drawOthers, extentOf, type Other } from "./others";
+import { drawEmpty, drawRuns } from "./runs";
 import { Zoom, type Range } from "./zoom";
 
 const HEIGHT = 260;
-const TICK = 6;
 /** What one press of a zoom button or key does. */
 const STEP = 2;
 
@@ -100,7 +100,7 @@ export class DayChart implements Hands {
         y: false,
         drag: { x: false, y: false },
         bind: { mousedown: this.unlessTouched, mousemove: this.unlessTouched, mouseup: this.unlessTouched, mouseleave: this.unlessTouched },
-        points: { size: 9, fill: () => ink("--accent"), stroke: () => ink("--paper") },
+        points: { size: 9, fill: (_, series) => pointInk(series, "--accent"), stroke: (_, series) => pointInk(series, "--paper") },
       },
       scales: { x: { time: true, range: () => this.xRange() }, y: { range: (_, min, max) => this.yRange(min, max) } },
       axes: [
@@ -122,8 +122,8 @@ export class DayChart implements Hands {
         },
       ],
       hooks: {
-        drawClear: [(u) => this.shadeEmpty(u)],
-        drawAxes: [(u) => drawLines(u, this.lines), (u) => this.drawRuns(u), (u) => drawOthers(u, this.others, this.zoom.active)],
+        drawClear: [(u) => drawEmpty(u, this.windows)],
+        drawAxes: [(u) => drawLines(u, this.lines), (u) => drawRuns(u, this.runs, this.zoom.active), (u) => drawOthers(u, this.others, this.zoom.active)],
         setCursor: [(u) => this.tell(this.chosen() ?? u.cursor.idx ?? null)],
       },
     };
@@ -208,45 +208,6 @@ export class DayChart implements Hands {
     return [from / 1000, to / 1000];
   }
 
-  /** A window published without a value is a pale column with a tick; a missing window has neither. */
-  private shadeEmpty(u: uPlot): void {
-    const { left: edge, top, width: room, height } = u.bbox;
-    const tick = TICK * devicePixelRatio;
-    u.ctx.save();
-    u.ctx.beginPath();
-    u.ctx.rect(edge, top, room, height);
-    u.ctx.clip();
-    for (const window of this.windows) {
-      if (window.value !== null) continue;
-      const left = Math.max(edge, u.valToPos(window.startMs / 1000, "x", true));
-      const width = Math.max(devicePixelRatio, u.valToPos(window.endMs / 1000, "x", true) - left);
-      u.ctx.fillStyle = ink("--alert-wash");
-      u.ctx.fillRect(left, top, width, height);
-      u.ctx.fillStyle = ink("--alert");
-      u.ctx.fillRect(left, top + height - tick, width, tick);
-    }
-    u.ctx.restore();
-  }
-
-  private drawRuns(u: uPlot): void {
-    const { ctx, bbox } = u;
-    ctx.save();
-    ctx.beginPath();
-    // The newest dot may reach over the right edge.
-    ctx.rect(bbox.left, 0, this.zoom.active ? bbox.width : ctx.canvas.width, ctx.canvas.height);
-    ctx.clip();
-    ctx.fillStyle = ink("--band");
-    for (const run of this.runs) ctx.fill(bandPath(u, run));
-    ctx.fillStyle = ctx.strokeStyle = ink("--accent");
-    ctx.lineWidth = 2 * devicePixelRatio;
-    ctx.lineJoin = "round";
-    for (const run of this.runs) {
-      if (run.length > 1) ctx.stroke(linePath(u, run));
-      else ctx.fill(dotPath(u, run[0]!));
-    }
-    ctx.restore();
-  }
-
   private press(event: KeyboardEvent): void {
     const acts: Record<string, () => void> = {
       "+": () => this.zoomIn(),
@@ -304,38 +265,7 @@ export class DayChart implements Hands {
   }
 }
 
-type Point = [x: number, y: number];
-
-function point(u: uPlot, atMs: number, value: number): Point {
-  return [u.valToPos(atMs / 1000, "x", true), u.valToPos(value, "y", true)];
-}
-
-function middleMs(window: Estimate): number {
-  return (window.startMs + window.endMs) / 2;
-}
-
-function path(points: Point[]): Path2D {
-  const drawn = new Path2D();
-  for (const [x, y] of points) drawn.lineTo(x, y);
-  return drawn;
-}
-
-function linePath(u: uPlot, run: Estimate[]): Path2D {
-  return path(run.map((window) => point(u, middleMs(window), window.value!)));
-}
-
-/** A window without a neighbour is a dot; its interval is as wide as the window. */
-function dotPath(u: uPlot, window: Estimate): Path2D {
-  const dot = new Path2D();
-  dot.arc(...point(u, middleMs(window), window.value!), 3 * devicePixelRatio, 0, 2 * Math.PI);
-  return dot;
-}
-
-function bandPath(u: uPlot, run: Estimate[]): Path2D {
-  const edge = (side: "low" | "high") =>
-    run.flatMap((window) => {
-      const times = run.length > 1 ? [middleMs(window)] : [window.startMs, window.endMs];
-      return times.map((atMs) => point(u, atMs, window[side] ?? window.value!));
-    });
-  return path([...edge("high"), ...edge("low").reverse()]);
+/** The cursor has a point on the value, and none on the ends of the interval, which are the first two series. */
+function pointInk(series: number, colour: string): string {
+  return series <= 2 ? "transparent" : ink(colour);
 }

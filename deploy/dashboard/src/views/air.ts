@@ -5,7 +5,7 @@ import type { Link } from "../broker";
 import { h, refill, show, svg } from "../dom";
 import type { Sensor } from "../fleet";
 import { periodInWords } from "../limits";
-import { concentration, percent } from "../words";
+import { concentration, shareInWords } from "../words";
 import type { Section } from "./view";
 
 const BARS: AirLevel[] = [0, 1, 2, 3];
@@ -59,7 +59,7 @@ function row({ limit, mean, amount, decimals }: Average, unit: string): HTMLElem
   const own = unit === limit.unit ? "" : ` (${limitInWords(amount)} ${unit})`;
   const cells = mean === null
     ? ["fewer than 75 % of the values", "–"]
-    : [`${concentration(mean, decimals)} ${unit}`, percent(Math.max(0, mean / amount))];
+    : [`${concentration(mean, decimals)} ${unit}`, shareInWords(mean / amount)];
   return h(
     "tr",
     {},

@@ -93,12 +93,10 @@ function sensorCard(fleet: Fleet, sensor: Sensor): Section {
       say(interval, newest?.value == null ? "" : intervalInWords(newest));
       refill(day, sensor.windows, () => [sparkline(sensor.windows)]);
       why.classList.toggle("alert", level === "look" || level === "bad");
-      say(
-        why,
-        problems.length === 0 && newest
-          ? ageInWords(fleet, sensor, nowMs)
-          : `${problems.map((p) => p.text).join(". ")}.`,
-      );
+      const texts = problems.map(({ text }) => text);
+      // Other problems say since when they are; an old value must not look new.
+      const age = newest && (level === "fine" || level === "off") ? [ageInWords(fleet, sensor, nowMs)] : [];
+      say(why, `${[...texts, ...age].join(". ")}.`);
     },
   };
 }

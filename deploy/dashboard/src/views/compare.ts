@@ -27,18 +27,23 @@ export function comparison(fleet: Fleet, sensor: Sensor, onChange: () => void): 
       ...free.map((other) => h("option", { value: other.id }, nameBeside(other, sensor))),
     ]);
     show(list, free.length > 0 && ids.length < MOST_OTHERS);
-    refill(buttons, JSON.stringify(ids), () =>
-      chosen().map((other, index) => removal(nameBeside(other, sensor), index, () => change(ids.filter((id) => id !== other.id)))),
-    );
+    refill(buttons, JSON.stringify(ids), () => [
+      ids.length > 0 ? h("span", { class: "own" }, swatch("var(--accent)", ""), sensor.name) : null,
+      ...chosen().map((other, index) => removal(nameBeside(other, sensor), index, () => change(ids.filter((id) => id !== other.id)))),
+    ]);
   };
   return { root: h("span", { class: "comparison" }, buttons, list), chosen, update };
 }
 
 /** A line of the chart's legend, which removes its sensor. */
 function removal(name: string, index: number, onclick: () => void): HTMLElement {
-  const line = svg("line", { x1: "0", y1: "3", x2: "26", y2: "3", stroke: `var(--other-${index})`, "stroke-width": "2.5", "stroke-dasharray": DASHES[index]!.join(" ") });
-  const swatch = svg("svg", { viewBox: "0 0 26 6", "aria-hidden": "true" }, line);
-  return h("button", { type: "button", class: "other", onclick, "aria-label": `Remove ${name} from the chart` }, swatch, `${name} ×`);
+  const line = swatch(`var(--other-${index})`, DASHES[index]!.join(" "));
+  return h("button", { type: "button", class: "other", onclick, "aria-label": `Remove ${name} from the chart` }, line, `${name} ×`);
+}
+
+function swatch(stroke: string, dashes: string): SVGElement {
+  const line = svg("line", { x1: "0", y1: "3", x2: "26", y2: "3", stroke, "stroke-width": "2.5", "stroke-dasharray": dashes });
+  return svg("svg", { viewBox: "0 0 26 6", "aria-hidden": "true" }, line);
 }
 
 /** The name of another sensor, with its van if that is another one. */

@@ -57,7 +57,7 @@ function drawing(placed: Placed[], limits: Limit[], room: number): SVGElement {
     ...(TILES ? tilesFor(TILES, on, width, height).map(image) : []),
     svg("polyline", { class: "way", points: points.join(" ") }),
     ...worstLast.map((window) => dot(window, on, levelAlone(window, limits))),
-    ...siteLabels(placed, on),
+    ...siteLabels(placed, on, width),
     bar(on, height),
     svg("text", { class: "north", x: `${width - 20}`, y: "24" }, "N ↑"),
   );
@@ -81,12 +81,14 @@ function dot(window: Placed, on: Projection, level: AirLevel): SVGElement {
   return svg("circle", attributes, svg("title", {}, title));
 }
 
-/** The name of each site, beside the first window there. */
-function siteLabels(placed: Placed[], on: Projection): SVGElement[] {
-  const firsts = new Map(placed.flatMap((window) => (window.site === null ? [] : [[window.site, window] as const])));
-  return [...firsts].map(([site, { position }]) =>
-    svg("text", { class: "site", x: `${(on.x(position) + 12).toFixed(1)}`, y: `${(on.y(position) - 9).toFixed(1)}` }, site),
-  );
+/** The name of each site, beside the last window there, on the side with more room. */
+function siteLabels(placed: Placed[], on: Projection, width: number): SVGElement[] {
+  const stops = new Map(placed.flatMap((window) => (window.site === null ? [] : [[window.site, window] as const])));
+  return [...stops].map(([site, { position }]) => {
+    const [x, isRight] = [on.x(position), on.x(position) > width / 2];
+    const place = { x: (isRight ? x - 12 : x + 12).toFixed(1), y: (on.y(position) - 9).toFixed(1) };
+    return svg("text", { class: "site", ...place, "text-anchor": isRight ? "end" : "start" }, site);
+  });
 }
 
 function bar(on: Projection, height: number): SVGElement {

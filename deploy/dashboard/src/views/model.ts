@@ -14,6 +14,7 @@ const FACTS = new Map([
   ["to", "Trained to"],
   ["n_train", "Training windows"],
   ["n_test", "Test windows"],
+  ["r2", "R²"],
   ["r2_train", "R² in training"],
   ["r2_test", "R² in test"],
   ["rmse_test", "RMSE in test"],

@@ -4,10 +4,14 @@ import { h, say } from "../dom";
 import type { Estimate } from "../wire";
 import { QUALITY, reasonsInWords, revisionInWords, trueEnds, valueOf, when } from "../words";
 
+/** The table follows the chart when this time has passed without a change. */
+const SETTLED_MS = 400;
+
 export function windowsTable(): { root: HTMLElement; update(windows: Estimate[], measured: string, nowMs: number): void } {
   const column = h("th", { scope: "col" });
   const body = h("tbody");
   let fill: () => void = () => {};
+  let timer = 0;
   const ontoggle = () => fill();
   const scroll = { class: "scroll", tabindex: "0", role: "region", "aria-label": "Windows" };
   return {
@@ -16,7 +20,9 @@ export function windowsTable(): { root: HTMLElement; update(windows: Estimate[],
       say(column, measured || "Value");
       // A month has 2880 rows: they are made only while the table is open.
       fill = () => body.parentElement?.closest("details")?.open && body.replaceChildren(...windows.toReversed().map((window) => row(window, nowMs)));
-      fill();
+      // While a month arrives, the chart changes five times a second; laying out its table each time would take seconds.
+      clearTimeout(timer);
+      timer = window.setTimeout(fill, body.hasChildNodes() ? SETTLED_MS : 0);
     },
   };
 }
