@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import settings
+from paho.mqtt.client import Client
 
 from edge_agent.core.model import Interval, Model, Scale
 from tests.support import needs, processes
-from tests.support.broker import Broker, make_broker
+from tests.support.broker import Broker, client, make_broker
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("repeatable")
@@ -106,6 +107,13 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
     made = make_broker(needs.kind_of_broker(), tmp_path / "broker")
     yield made
     made.remove()
+
+
+@pytest.fixture
+def van(broker: Broker) -> Iterator[Client]:
+    """A client at the broker."""
+    with client(broker) as made:
+        yield made
 
 
 @pytest.fixture

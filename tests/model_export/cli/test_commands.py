@@ -1,6 +1,5 @@
 """The commands of model-export, as a user types them: data on stdout, messages on stderr."""
 
-import json
 import re
 import shlex
 import sys
@@ -8,7 +7,6 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +18,7 @@ from model_export.calibration import export, report
 from model_export.calibration.fit import Recipe, Source, fit_recording, summary
 from model_export.cli.main import app, main
 from model_export.recordings.tables import read
+from tests.support.commands import run
 from tests.support.models import drawn, linear
 from tests.support.processes import run_program
 from tests.support.recordings import FIRST_MS, saved, tidy
@@ -55,21 +54,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         main(["fit", *data, "--sensor", "5A2D", "--out", str(folder / "5A2D.bundle"), "--trials", "4"]) == 0
     )
     return folder
-
-
-@pytest.fixture
-def inside(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    """Work in the folder, with nothing printed yet."""
-    monkeypatch.chdir(folder)
-    capsys.readouterr()
-    return folder
-
-
-def run(line: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
-    """The data and the messages of a command that succeeds."""
-    assert main(shlex.split(line)) == 0
-    said = capsys.readouterr()
-    return json.loads(said.out), said.err
 
 
 def test_fit_prints_the_promised_keys(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,6 +21,7 @@ from model_export.doctor.examination import examined
 from model_export.recordings.recording import Recording
 from model_export.recordings.tables import read
 from tests.support.colocations import colocation
+from tests.support.commands import run
 from tests.support.faults import late, swapped
 from tests.support.needs import RECORDINGS, real_recordings, require
 from tests.support.simulated import network
@@ -52,19 +53,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     coded(sound)
     assert main(shlex.split(f"fit {sound} {QUICK} --out {folder}/5A2D.bundle")) == 0
     return folder
-
-
-@pytest.fixture
-def inside(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    monkeypatch.chdir(folder)
-    capsys.readouterr()
-    return folder
-
-
-def run(line: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
-    assert main(shlex.split(line)) == 0
-    said = capsys.readouterr()
-    return json.loads(said.out), said.err
 
 
 def codes(printed: dict[str, Any], severity: str = "error") -> set[str]:
