@@ -15,6 +15,7 @@ from edge_agent.core.errors import BadReading, JournalCorrupt, JournalUnavailabl
 from edge_agent.core.messages import format_time, topic_filter
 from edge_agent.core.model_changes import FACT, ModelChanges
 from edge_agent.core.pipeline import Pipeline
+from edge_agent.core.suspicions import Suspicions
 from edge_agent.core.warming import REACH_MS, TEMPERATURE
 from edge_agent.core.windows import Outcome
 from edge_agent.derivations import Derivations
@@ -60,6 +61,7 @@ class Agent:
         self._time = Timekeeper(clock, doubt_ms=self._windows.length_ms + self._windows.grace_ms)
         self._locator = Locator(settings)
         place = self._locator.positions.place if self._locator.known else None
+        suspicions = Suspicions(int(settings.windows.final_h * 3_600_000))
         self._pipeline = Pipeline(
             self._windows,
             models,
@@ -67,6 +69,7 @@ class Agent:
             settings.windows.coverage,
             place,
             settings.estimates.unit,
+            suspicions if settings.consensus else None,
         )
         topics, limits = settings.topics, settings.limits
         decoder = topics.decoder(limits.max_payload_bytes)
@@ -88,7 +91,7 @@ class Agent:
         self._publisher = Publisher(self._egress, settings.own_topics, self._journal, self._changes)
         self._history = History(self._egress, settings.own_topics, settings.state)
         self._alerting = self._start_alerting()
-        self._derivations = Derivations(settings, self._journal, self._commits, models)
+        self._derivations = Derivations(settings, self._journal, self._commits, models, suspicions)
         self._scoring = self._derivations.scoring
         self._notifier = Notifier()
         self._maintenance = Maintenance(
@@ -105,6 +108,7 @@ class Agent:
             self._notifier,
             self._start_discovery(),
             self._scoring,
+            suspicions,
         )
 
     def run(self) -> None:

@@ -128,6 +128,13 @@ class Archive:
                 low, high = (middle + 1, high) if row and row[0] < arrived_ms else (low, middle)
         return int(low)
 
+    def fact(self, name: str) -> str | None:
+        """A named value of the agent; None if there is none, or if it is damaged."""
+        with trouble(self.path):
+            query = f"SELECT value FROM fact WHERE name = ? AND {sound('fact')}"  # noqa: S608
+            row = self._db.execute(query, (name,)).fetchone()
+        return None if row is None else str(row[0])
+
     def health(self) -> str:
         """The last health record of the agent."""
         with trouble(self.path):

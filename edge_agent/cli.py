@@ -70,6 +70,13 @@ def check(options: argparse.Namespace) -> int:
     return command.check(options.config, try_brokers=not options.no_broker)
 
 
+def doctor(options: argparse.Namespace) -> int:
+    """Print what the agent thinks of each sensor, beside the others of its van, with the evidence."""
+    from edge_agent import doctor as command  # noqa: PLC0415 - as above
+
+    return command.doctor(options.config, options.json)
+
+
 def export(options: argparse.Namespace) -> int:
     """Print estimates, windows or readings from the journal, also while the agent runs."""
     from edge_agent import export as command  # noqa: PLC0415 - as above
@@ -150,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--debug", action="store_true", help="show a traceback after a failure")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    for function in (run, status, check, export):
+    for function in (run, status, check, doctor, export):
         command = _command(commands, function, f"edge-agent {function.__name__} --config edge-agent.toml")
         help_ = "settings file, default /etc/edge-agent/edge-agent.toml; then edge-agent.d/*.toml beside it"
         command.add_argument("--config", type=Path, metavar="FILE", help=help_)
@@ -162,6 +169,8 @@ def _parser() -> argparse.ArgumentParser:
                 forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=help_)
         elif function is check:
             command.add_argument("--no-broker", action="store_true", help="do not connect to the brokers")
+        elif function is doctor:
+            command.add_argument("--json", action="store_true", help="JSON also on a terminal")
         elif function is export:
             _add_selection(command)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
+from edge_agent.core.suspicions import Suspicions
 from edge_agent.journal import Journal, Outgoing
 from edge_agent.settings import Settings
 
@@ -30,7 +31,12 @@ class Derivations:
     """All parts that are switched on; most agents have none, and pay nothing."""
 
     def __init__(
-        self, settings: Settings, journal: Journal, commits: GroupCommit, models: Container[str]
+        self,
+        settings: Settings,
+        journal: Journal,
+        commits: GroupCommit,
+        models: Container[str],
+        suspicions: Suspicions,
     ) -> None:
         self._parts: list[Derivation] = []
         if settings.estimates.means:
@@ -41,6 +47,9 @@ class Derivations:
             from edge_agent.comparing import Comparing  # noqa: PLC0415 - as above
 
             self._parts.append(Comparing(settings, journal, commits, models))
+            from edge_agent.examining import Examining  # noqa: PLC0415 - as above
+
+            self._parts.append(Examining(settings, journal, commits, models, suspicions))
         self.scoring = _scoring(settings, journal, commits)
         self._parts += [self.scoring] if self.scoring else []
 

@@ -13,6 +13,7 @@ from edge_agent.core.messages import format_time
 from edge_agent.core.model import Model
 from edge_agent.core.model_changes import FACT, ModelChanges
 from edge_agent.core.problems import Problems
+from edge_agent.core.suspicions import Suspicions
 from edge_agent.core.warming import REACH_MS
 from edge_agent.intake import Intake
 from edge_agent.journal import Journal
@@ -51,12 +52,14 @@ class Maintenance:
         notifier: Notifier,
         discovery: "Discovery | None",
         scoring: "Scoring | None",
+        suspicions: Suspicions,
     ) -> None:
         self._settings, self._time = settings, time
         self._bundles, self._journal, self._commits = bundles, journal, commits
         self._intake, self._locator = intake, locator
         self._publisher, self._changes, self._certificates = publisher, changes, certificates
-        self._notifier, self._discovery, self._scoring = notifier, discovery, scoring
+        self._notifier, self._discovery = notifier, discovery
+        self._scoring, self._suspicions = scoring, suspicions
         self._began_ms = time.elapsed_ms
         self._log = logger()
         self._problems = Problems()
@@ -187,7 +190,11 @@ class Maintenance:
             },
             bundles={"loaded": len(models), **health.refusals(self._bundles.refused.values())},
             sensors={
-                sensor: heard.describe(sensor, models.get(sensor), silent_since_ms) for sensor in listed
+                sensor: {
+                    **heard.describe(sensor, models.get(sensor), silent_since_ms),
+                    "suspected": list(self._suspicions.at(sensor, self._time.now_ms)),
+                }
+                for sensor in listed
             },
             sensors_unlisted=unlisted,
             position=self._locator.describe(self._time.now_ms),

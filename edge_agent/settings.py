@@ -158,6 +158,7 @@ class Consensus(Section):
 
     patience_s: float = Field(600, ge=0, le=86_400)
     sensors: tuple[Name, ...] = ()
+    false_alarms_a_year: float = Field(1, ge=0.001, le=100)  # of each sensor
 
 
 class Settings(BaseSettings):

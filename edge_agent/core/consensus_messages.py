@@ -13,11 +13,11 @@ from edge_agent.core.messages import FINAL, PRELIMINARY, Estimate, format_time
 from edge_agent.core.places import Position
 from edge_agent.core.quality import Flag
 from edge_agent.core.robust import robust_spread
+from edge_agent.core.suspicions import CODES
 from edge_agent.core.topics import CONSENSUS
 from edge_agent.core.units import Conditions
 
 LATE_SENSOR = "late_sensor"  # the cause of a revision, beside late readings
-SUSPICIONS = ("swapped_suspected", "sensitivity_lost", "drifting", "disagrees")
 FEW = 3  # with fewer sensors nobody can say which one is wrong
 
 
@@ -125,7 +125,7 @@ def _unusable(estimate: Estimate, kind: tuple[str | None, str | None]) -> str | 
 
 
 def _suspicion(estimate: Estimate) -> str | None:
-    return next((reason for reason in SUSPICIONS if reason in estimate.reasons), None)
+    return next((reason for reason in CODES if reason in estimate.reasons), None)
 
 
 def _unbounded(estimate: Estimate) -> str | None:

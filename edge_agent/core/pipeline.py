@@ -13,6 +13,7 @@ from edge_agent.core.messages import FINAL, PRELIMINARY, Estimate, Reading
 from edge_agent.core.model import Model
 from edge_agent.core.places import Place
 from edge_agent.core.quality import OUTSIDE, Flag, assess
+from edge_agent.core.suspicions import Suspicions
 from edge_agent.core.units import PublishUnit
 from edge_agent.core.warming import TEMPERATURE, Past
 from edge_agent.core.windows import COVERAGE, Outcome, Window, Windows
@@ -29,16 +30,18 @@ class Pipeline:
         coverage: float = COVERAGE,
         place: Callable[[int, int], Place] | None = None,
         publish: PublishUnit | None = None,
+        suspicions: Suspicions | None = None,
     ) -> None:
         """`models` by sensor; it may change between two windows.
 
         `place` says where the agent was in a window. Estimates are in the unit of `publish`, if there is one.
+        `suspicions` become reasons.
         """
         self._windows = windows
         self._models = models if models is not None else {}
         self._agent = agent
         self._coverage = coverage
-        self._place, self._publish = place, publish
+        self._place, self._publish, self._suspicions = place, publish, suspicions
         self._past = Past(windows.length_ms)
 
     def prime(self, sensor: str, temperatures: Iterable[tuple[int, float]]) -> None:
@@ -79,7 +82,8 @@ class Pipeline:
         warming, past_known = self._look_back(window, model, coverage, past or self._past)
         if place is None:
             place = self._place(window.start_ms, window.end_ms) if self._place else Place()
-        verdict = assess(window, model, synchronised, coverage, warming, past_known, place.moving)
+        suspected = self._suspicions.at(window.sensor, window.start_ms) if self._suspicions else ()
+        verdict = assess(window, model, synchronised, coverage, warming, past_known, place.moving, suspected)
         estimate = Estimate(
             sensor=window.sensor,
             start_ms=window.start_ms,

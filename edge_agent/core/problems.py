@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from edge_agent.core.messages import format_time, parse_time
+from edge_agent.core.suspicions import DISAGREES, DRIFTING, LOST, SWAPPED
 
 FREE_BYTES = 100_000_000  # below this the disk is nearly full
 RENEW_MS = 30 * 86_400_000  # before its end a certificate or a calibration should be renewed
@@ -18,6 +19,10 @@ ADVICE = {
     "certificate_expiring": "renew the certificate of this van",
     "calibration_due": "plan a co-location before valid_until, then fit or adapt this sensor",
     "calibration_old": "put the van beside a reference, then fit or adapt this sensor",
+    SWAPPED: "compare plugs, channels and cell with another sensor; edge-agent doctor has the evidence",
+    LOST: "replace the cell or calibrate again; edge-agent doctor has the evidence",
+    DRIFTING: "calibrate again, or replace the cell; edge-agent doctor has the evidence",
+    DISAGREES: "look at this sensor and its bundle; edge-agent doctor has the evidence",
     "silent_channel": "check the sensor, its topics and the ACL",
     "stuck_channel": "check wiring and ADC",
 }
@@ -74,6 +79,7 @@ def _find(health: Mapping[str, Any], free_bytes: int, settled: bool, now_ms: int
             yield "silent_channel", sensor
         if told["stuck"]:
             yield "stuck_channel", sensor
+        yield from ((code, sensor) for code in told.get("suspected", ()))
         if told.get("valid_until") and health["clock"] == "synchronised":
             yield from _calibration(sensor, parse_time(told["valid_until"]) - now_ms)
 

@@ -39,11 +39,13 @@ def assess(
     warming: Mapping[str, float] | None = None,
     past_known: float = 1.0,
     moving: bool = False,
+    suspected: tuple[str, ...] = (),
 ) -> Verdict:
     """The verdict on a window: missing without a model or enough minutes, otherwise the worst finding.
 
     `warming` are the inputs of the model that no sensor sends. `past_known` is the known share of the
-    temperature history behind them. `moving` says that the agent was on the way.
+    temperature history behind them. `moving` says that the agent was on the way. `suspected` is what the
+    other sensors of the van say of this one.
     """
     if missing := _missing(model, coverage):
         return Verdict(Flag.MISSING, (*missing, "moving") if moving else missing)
@@ -53,6 +55,7 @@ def assess(
     reasons = [f"{name}{OUTSIDE}" for name, distance in departures.items() if distance > 0.0]
     if any(_is_stuck(window, name) for name in model.measured):
         reasons.append("stuck_value")
+    reasons += suspected
     if past_known < PAST_NEEDED:
         reasons.append("temperature_history_incomplete")
     if not synchronised:

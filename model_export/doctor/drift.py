@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import format_time
+from edge_agent.core.robust import robust_spread
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.minutes import DAY_MS
-from model_export.doctor.smooth import Smooth, robust_spread
+from model_export.doctor.smooth import Smooth
 from model_export.recordings.dataset import Dataset
 
 SHUFFLES = 499

@@ -14,9 +14,10 @@ from scipy.special import bdtrik
 
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import format_time
+from edge_agent.core.robust import robust_spread
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
-from model_export.doctor.smooth import Smooth, robust_spread
+from model_export.doctor.smooth import Smooth
 
 FAR = 6.0
 LEVEL = 0.999

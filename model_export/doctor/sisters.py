@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+from edge_agent.core.comparison import LESS
 from edge_agent.core.kernel import Array
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
@@ -22,7 +23,6 @@ from model_export.recordings.dataset import MIN_WINDOWS
 FEWEST_SOUND = 3  # sisters to compare millivolts with; two do not give a usable spread
 LEVEL = 0.99
 USUAL = 0.95  # share of sisters' levels inside the prediction interval
-LESS = 0.5  # of the best sister's R²
 ALIKE = 0.99  # correlation of the references; above it both sensors had the same one
 
 

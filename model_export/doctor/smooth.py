@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edge_agent.core.kernel import Array
+from edge_agent.core.robust import robust_spread
 from model_export.recordings.dataset import Dataset
 from model_export.regression.respire import Standardised, standardised
 from model_export.regression.solver import regressors
@@ -56,8 +57,3 @@ def huber(design: Array, target: Array) -> tuple[Array, Array, Array]:
         limit = CLIP * robust_spread(residual)
         pseudo = fitted + np.clip(residual, -limit, limit)
     return fitted, residual, pseudo - fitted
-
-
-def robust_spread(values: Array) -> float:
-    """1.4826·MAD, the standard deviation of normal values; the plain one where the MAD is 0."""
-    return 1.4826 * float(np.median(np.abs(values - np.median(values)))) or float(np.std(values))

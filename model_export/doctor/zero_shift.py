@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from edge_agent.core.kernel import Array
+from edge_agent.core.robust import robust_spread
 from model_export.doctor import sisters
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.minutes import DAY_MS
 from model_export.doctor.resample import block_weights
-from model_export.doctor.smooth import DEGREE, huber, robust_spread
+from model_export.doctor.smooth import DEGREE, huber
 from model_export.recordings.dataset import Dataset
 
 RESAMPLES = 200

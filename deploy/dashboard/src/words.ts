@@ -25,6 +25,10 @@ const REASONS = new Map([
   ["insufficient_coverage", "Too few readings in the window"],
   ["no_model", "No calibration model is loaded for this sensor"],
   ["stuck_value", "A channel has not changed at all"],
+  ["swapped_suspected", "It does not follow the other sensors of its van: wrong plug, wrong gas or dead cell"],
+  ["sensitivity_lost", "It reacts less to the gas than before"],
+  ["drifting", "It drifts away from the other sensors of its van"],
+  ["disagrees", "It differs from the other sensors of its van by more than its interval"],
   ["temperature_history_incomplete", "Warming up: the temperature history is incomplete"],
   ["clock_unsynchronised", "The gateway’s clock is not synchronised"],
   ["calibration_old", "The calibration is too old: this sensor is due for a new one"],
@@ -33,6 +37,7 @@ const REASONS = new Map([
 
 const CAUSES = new Map([
   ["late_readings", "late readings"],
+  ["late_sensor", "a late sensor"],
   ["clock_corrected", "a corrected clock"],
   ["recalibrated", "a new calibration"],
   ["withdrawn", "a withdrawal"],

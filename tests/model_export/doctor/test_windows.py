@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from edge_agent.core.robust import robust_spread
 from model_export.doctor import coverage, drift, erratic, outliers
 from model_export.doctor.finding import Finding
-from model_export.doctor.smooth import huber, robust_spread, smooth
+from model_export.doctor.smooth import huber, smooth
 from model_export.recordings.dataset import Dataset, windows
 from tests.support.cases import of_windows
 from tests.support.colocations import colocation

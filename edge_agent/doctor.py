@@ -1,0 +1,126 @@
+"""`edge-agent doctor`: what the agent thinks of each sensor, with the evidence, from the journal."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from edge_agent.archive import Archive
+from edge_agent.core.errors import BadEstimate
+from edge_agent.core.examination import CLEAR_DAYS, LEARN_DAYS, Examination, examination_of, threshold
+from edge_agent.core.messages import Estimate, decode_estimate, format_time
+from edge_agent.core.problems import ADVICE
+from edge_agent.core.suspicions import CODES, DAY_MS, FACT
+from edge_agent.core.van_day import VanDay, updated
+from edge_agent.settings import Settings
+from edge_agent.terminal import DONE, load_settings, say
+
+DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+
+
+def doctor(config: Path | None, as_json: bool) -> int:
+    """Print one opinion for each sensor: words on a terminal, otherwise JSON."""
+    settings = load_settings(config)
+    with closing(Archive(settings.state)) as archive:
+        only = settings.consensus.sensors if settings.consensus else ()
+        sensors = [sensor for sensor in archive.sensors() if not only or sensor in only]
+        known = _stored(archive, sensors)
+        if not known and len(sensors) > 1:
+            say("doctor: no examination in the journal; this one uses the days that it has")
+            known = _from_estimates(archive, sensors, settings)
+    opinions = [opinion(sensor, known.get(sensor)) for sensor in sensors]
+    if as_json or not sys.stdout.isatty():
+        print(json.dumps(opinions, indent=1))
+    else:
+        print("\n".join(line for each in opinions for line in _words(each)))
+    return DONE
+
+
+def _stored(archive: Archive, sensors: Sequence[str]) -> dict[str, Examination]:
+    found = {}
+    for sensor in sensors:
+        with suppress(*DAMAGE):
+            found[sensor] = examination_of(json.loads(archive.fact(FACT + sensor) or ""))
+    return found
+
+
+def _from_estimates(archive: Archive, sensors: Sequence[str], settings: Settings) -> dict[str, Examination]:
+    """The same judgement as the agent's, from the estimates that the journal still has."""
+    days: dict[int, dict[str, list[Estimate]]] = {}
+    for sensor in sensors:
+        for payload in archive.estimates(sensor, 0, 1 << 50):
+            with suppress(BadEstimate):
+                estimate = decode_estimate(payload)
+                days.setdefault(estimate.start_ms // DAY_MS, {}).setdefault(sensor, []).append(estimate)
+    chosen = settings.consensus
+    limit = threshold(chosen.false_alarms_a_year if chosen else 1.0)
+    known: dict[str, Examination] = {}
+    for day in sorted(days):
+        van = VanDay(day, settings.windows.length_s * 1000)
+        for sensor, estimates in days[day].items():
+            van.add(sensor, estimates)
+        known |= updated(van, dict(van.compare(known)), known, limit)
+    return known
+
+
+def opinion(sensor: str, known: Examination | None) -> dict[str, Any]:
+    """What is thought of one sensor, and why."""
+    if known is None or not known.days:
+        why = "too few days beside another sensor with a model"
+        return {"sensor": sensor, "opinion": "unknown", "why": why, "suspicions": {}, "evidence": None}
+    since = {code: _day(known.since[code]) for code in CODES if code in known.since}
+    learning = known.examined < LEARN_DAYS and not since
+    return {
+        "sensor": sensor,
+        "opinion": next(iter(since), "learning" if learning else "sound"),
+        "why": _why(known, next(iter(since), None)),
+        "suspicions": since,
+        "advice": {code: ADVICE[code] for code in since},
+        "evidence": _evidence(known),
+    }
+
+
+def _why(known: Examination, worst: str | None) -> str:
+    shown = _evidence(known)
+    words = {
+        "swapped_suspected": "R² with the other sensors is {r2:.2f}; it does not follow them",
+        "sensitivity_lost": "where the others change by 1 it changes by {gain:.2f}, usually {usual_gain:.2f}",
+        "drifting": "its difference from the others has changed by {change:+.3f}",
+        "disagrees": "it differs from the others by {difference:+.3f}, more than its interval allows",
+        None: "it differs from the others by {difference:+.3f}; R² {r2:.2f}, gain {gain:.2f}",
+    }
+    return words[worst].format(**shown)
+
+
+def _evidence(known: Examination) -> dict[str, Any]:
+    """Means of the last week, and how far the sums have grown."""
+    recent = known.days[-CLEAR_DAYS:]
+    columns = [sum(column) / len(recent) for column in zip(*recent, strict=True)]
+    _, change, gain, r2, difference, level = columns
+    return {
+        "days": known.examined,
+        "last_day": _day(known.last_day),
+        "difference": round(difference, 4),
+        "change": round(change, 4),
+        "gain": round(gain, 3),
+        "usual_gain": round(known.usual_gain, 3),
+        "r2": round(r2, 3),
+        "level": round(level, 3),
+        "cusum": round(max(known.offset_chart.height, known.gain_chart.height), 1),
+        "by_day": [[_day(int(each[0])), *each[1:]] for each in recent],
+    }
+
+
+def _words(opinion: dict[str, Any]) -> Iterator[str]:
+    yield f"{opinion['sensor']}: {opinion['opinion'].replace('_', ' ')}. {opinion['why'].capitalize()}."
+    for code, since in opinion["suspicions"].items():
+        yield f"  {code} since {since}: {opinion['advice'][code].partition(';')[0]}"
+    if evidence := opinion["evidence"]:
+        days, last, cusum = (evidence[name] for name in ("days", "last_day", "cusum"))
+        yield f"  {days} days examined, the last is {last}; CUSUM {cusum}"
+
+
+def _day(day: int) -> str:
+    return format_time(day * DAY_MS)[:10]

@@ -1,0 +1,122 @@
+"""Examines the sensors of the van, one day after the other, when all windows of a day are final."""
+
+import json
+from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
+
+from edge_agent.clock import Every, Timekeeper
+from edge_agent.commit import GroupCommit
+from edge_agent.core.comparison import Day
+from edge_agent.core.errors import BadEstimate
+from edge_agent.core.examination import Examination, examination_of, threshold
+from edge_agent.core.messages import Estimate, decode_estimate
+from edge_agent.core.suspicions import DAY_MS, FACT, Suspicions
+from edge_agent.core.van_day import VanDay, updated
+from edge_agent.journal import Journal, Outgoing
+from edge_agent.log import logger
+from edge_agent.settings import Settings
+
+UNTIL = "examined_until"  # the first day that is not examined
+LOOK_MS = 60_000
+REACH_DAYS = 3  # windows of earlier days are no longer in the journal
+DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+
+
+class Examining:
+    """Works a little at a time: one sensor of one day in each turn of the loop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        journal: Journal,
+        commits: GroupCommit,
+        models: Container[str],
+        suspicions: Suspicions,
+    ) -> None:
+        """`models` has the sensors with a model; `suspicions` is written here, and nowhere else."""
+        chosen = settings.consensus
+        self._journal, self._commits, self._models = journal, commits, models
+        self._suspicions = suspicions
+        self._only = frozenset(chosen.sensors if chosen else ())
+        self._limit = threshold(chosen.false_alarms_a_year if chosen else 1.0)
+        self._length_ms = settings.windows.length_s * 1000
+        self._final_ms = int(settings.windows.final_h * 3_600_000)
+        self._look, self._log = Every(LOOK_MS), logger()
+        self._turns: Iterator[None] | None = None
+        self._until = int(journal.fact(UNTIL) or 0)
+        self._examinations = {sensor: known for sensor in self._sensors() if (known := self._stored(sensor))}
+        for sensor, known in self._examinations.items():
+            suspicions.put(sensor, known.suspicions)
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is more to do soon."""
+        return self._turns is not None
+
+    def note(self, committed: Iterable[Outgoing]) -> None:
+        """Days are examined by the time, not by the estimate."""
+
+    def run_due(self, time: Timekeeper) -> None:
+        """Go on with a day, or begin one that is final."""
+        if self._turns is None and time.trusted and self._look.due(time.elapsed_ms):
+            day = self._due(time.now_ms)
+            self._turns = None if day is None else self._examine(day)
+        if self._turns is not None:
+            try:
+                next(self._turns)
+            except StopIteration:
+                self._turns = None
+                self._look.soon()
+            except BaseException:
+                self._turns = None  # the day is begun again
+                raise
+
+    def _sensors(self) -> list[str]:
+        known = sorted(self._journal.closed_until())
+        return [each for each in known if each in self._models and (not self._only or each in self._only)]
+
+    def _stored(self, sensor: str) -> Examination | None:
+        with suppress(*DAMAGE):
+            return examination_of(json.loads(self._journal.fact(FACT + sensor) or ""))
+        return None
+
+    def _due(self, now_ms: int) -> int | None:
+        """The next day, if the windows of the van and the clock are so far that it is final."""
+        closed_until = self._journal.closed_until()
+        reached_ms = max((closed_until[sensor] for sensor in self._sensors()), default=0)
+        final_day = (min(reached_ms, now_ms) - self._final_ms) // DAY_MS
+        self._until = max(self._until, final_day - REACH_DAYS)
+        return self._until if 0 <= self._until < final_day else None
+
+    def _examine(self, day: int) -> Iterator[None]:
+        van = VanDay(day, self._length_ms)
+        for sensor in self._sensors():
+            van.add(sensor, self._estimates(sensor, day))
+            yield
+        found: dict[str, Day | None] = {}
+        for sensor, shown in van.compare(self._examinations):
+            found[sensor] = shown
+            yield
+        before = {sensor: {*known.since} for sensor, known in self._examinations.items()}
+        changed = updated(van, found, self._examinations, self._limit)
+        for sensor, known in changed.items():
+            self._commits.add_fact(FACT + sensor, json.dumps(known.record(), separators=(",", ":")))
+            self._suspicions.put(sensor, known.suspicions)
+            self._report(sensor, before.get(sensor, set()), {*known.since}, known)
+        self._examinations |= changed
+        self._until = day + 1
+        self._commits.add_fact(UNTIL, str(self._until))
+
+    def _estimates(self, sensor: str, day: int) -> Iterator[Estimate]:
+        first_ms = day * DAY_MS
+        for window in self._journal.closed_windows.between(sensor, first_ms, first_ms + DAY_MS - 1):
+            with suppress(BadEstimate):
+                yield decode_estimate(window.payload or b"")
+
+    def _report(self, sensor: str, before: set[str], now: set[str], known: Examination) -> None:
+        offset, gain, _ = known.changes() if known.days else (0.0, 0.0, 0.0)
+        for code in sorted(now - before):
+            fields = {"difference": round(offset, 3), "gain": round(1.0 + gain, 2)}
+            self._log.warning("sensor.suspected", sensor=sensor, reason=code, **fields)
+        for code in sorted(before - now):
+            self._log.info("sensor.cleared", sensor=sensor, reason=code)

@@ -1,0 +1,62 @@
+"""`edge-agent doctor`: an opinion for each sensor from the journal, with evidence and advice."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from edge_agent.cli import main
+from edge_agent.core.suspicions import FACT
+from edge_agent.doctor import _words, opinion
+from tests.edge_agent.test_examining import SENSORS, Gateway
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "agent.toml"
+    state = json.dumps(str(tmp_path))
+    file.write_text(f"state = {state}\n[windows]\nlength_s = 3600\n[consensus]\n")
+    return file
+
+
+def test_it_names_the_wrong_sensor_while_the_agent_runs(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gateway = Gateway(tmp_path)
+    for day in range(6):
+        gateway.live(day, wrong=0.3)
+    capsys.readouterr()  # log events
+    assert main(["doctor", "--config", str(config)]) == 0
+    found = {each["sensor"]: each for each in json.loads(capsys.readouterr().out)}
+    assert {sensor: each["opinion"] for sensor, each in found.items()} == {
+        "A": "disagrees", "B": "learning", "C": "learning", "D": "learning",
+    }  # fmt: skip
+    assert found["A"]["suspicions"] == {"disagrees": "2024-02-03"}
+    assert found["A"]["evidence"]["difference"] == pytest.approx(0.3, abs=0.02)
+    gateway.journal.close()
+
+
+def test_without_an_examination_it_makes_one_of_the_estimates(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gateway = Gateway(tmp_path)
+    for day in range(6):
+        gateway.live(day, wrong=0.3)
+    stored = gateway.facts()
+    for sensor in SENSORS:
+        gateway._commits.add_fact(FACT + sensor, "")
+    gateway._commits.commit(0)
+    gateway.journal.close()
+    capsys.readouterr()
+    assert main(["doctor", "--config", str(config), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "doctor: no examination in the journal; this one uses the days that it has\n"
+    [a, *_] = json.loads(out)
+    assert a["opinion"] == "disagrees"
+    assert a["evidence"]["days"] == json.loads(stored[0] or "")["examined"] + 1, "also the day before today"
+
+
+def test_words_for_the_person_with_the_screwdriver() -> None:
+    assert list(_words(opinion("5A2D", None))) == [
+        "5A2D: unknown. Too few days beside another sensor with a model."
+    ]
