@@ -77,7 +77,7 @@ class Averaging:
         until_ms = self._journal.closed_until()[sensor]
         if sensor in self._silent and time.trusted:
             # An hour without its last windows waits while they may still come.
-            until_ms = max(until_ms, time.now_ms - HOUR_MS)
+            until_ms = max(until_ms, min(time.now_ms - HOUR_MS, until_ms + SILENT_MS))
         new = self._new.get(sensor, _New(until_ms - 1, self._newest))
         spans = [self._differing(sensor, every, new.start_ms, until_ms) for every in SPANS_MS]
         means = [each for span in spans for each in span]
@@ -92,10 +92,12 @@ class Averaging:
     def _look_at_silent(self, now_ms: int) -> None:
         """The last hours of a sensor that sends nothing are over when the clock says so."""
         closed_until = self._journal.closed_until()
-        recent = [name for name in self._heard if closed_until[name] > now_ms - SILENT_MS]
-        self._silent = {name for name in recent if not self._heard[name]}
-        self._heard = dict.fromkeys(recent, False)
+        self._silent = {name for name, heard in self._heard.items() if not heard}
         self._due |= dict.fromkeys(self._silent)
+        # What was heard since the last look is looked at once more, although its windows may be old.
+        recent = (name for name in self._heard if closed_until[name] > now_ms - SILENT_MS)
+        heard = (name for name, heard in self._heard.items() if heard)
+        self._heard = dict.fromkeys((*recent, *heard), False)
 
     def _differing(self, sensor: str, every: str, start_ms: int, until_ms: int) -> Iterator[MeanEstimate]:
         """The means that are not in the journal, or say something else there."""

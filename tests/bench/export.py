@@ -1,17 +1,28 @@
-"""Seconds and peak memory of `edge-agent export` for 30 days of 200 sensors."""
+"""`edge-agent export` of 30 days of 200 sensors beside a running agent: time, memory, the agent's loop."""
 
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event, Thread
+
+from paho.mqtt.client import Client
 
 from edge_agent.core.messages import Estimate
 from edge_agent.journal import FILE, Change, Journal
+from tests.bench.table import row
+from tests.bench.turns import Turns, start_timed
+from tests.support.broker import AgentProcess, Mosquitto, client
 
 SENSORS, DAYS, WINDOW_MS = 200, 30, 900_000
 START_MS = 1_706_745_600_000  # 2024-02-01
+# The journal is of 2024, and larger than the default.
+SETTINGS = "[journal]\nkeep_days = 10000\nmax_mb = 4000\n[log]\nlevel = 'info'\n"
 CHOICES: tuple[list[str], ...] = (
     [],
     ["--format", "jsonl"],
@@ -75,17 +86,49 @@ def measure(directory: Path, options: list[str]) -> tuple[float, float, float]:
     return time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def main(state: Path | None = None) -> None:
-    """Print a table; `state` has a journal already, such as that of a running agent."""
-    with TemporaryDirectory() as temporary:
-        directory = state or Path(temporary)
-        if state is None:
-            fill(directory, SENSORS, DAYS)
-        print(f"journal of {(directory / FILE).stat().st_size / 1e6:.0f} MB")
+def main() -> None:
+    """Print time, memory and the longest turn of the agent's loop for each kind of export."""
+    with TemporaryDirectory() as temporary, _agent(Path(temporary)) as (agent, turns):
+        print(f"journal of {(agent.state / FILE).stat().st_size / 1e6:.0f} MB")
+        time.sleep(10.0)
+        row("longest turn of the loop without an export", turns.longest() * 1000, "ms")
         for choice in CHOICES:
-            seconds, cpu_s, peak_mb = measure(directory, choice)
-            print(f"export {' '.join(choice):16} {seconds:6.1f} s {cpu_s:6.1f} s CPU {peak_mb:6.0f} MB")
+            turns.reset()
+            seconds, cpu_s, peak_mb = measure(agent.state, choice)
+            print(f"export {' '.join(choice)}: {cpu_s:.1f} s of CPU")
+            row("  time", seconds, "s", at_most=20)
+            row("  memory", peak_mb, "MB", at_most=100)
+            row("  longest turn of the agent's loop", turns.longest() * 1000, "ms", at_most=250)
+
+
+@contextmanager
+def _agent(directory: Path) -> Iterator[tuple[AgentProcess, Turns]]:
+    """An agent with 30 days in its journal, and sensors that send ten messages a second."""
+    broker = Mosquitto(directory / "broker")
+    (directory / "bundles").mkdir()
+    agent = AgentProcess(directory / "agent", broker.port, directory / "bundles", SETTINGS)
+    agent.state.mkdir()
+    fill(agent.state, SENSORS, DAYS)
+    turns, done = start_timed(agent), Event()
+    agent.wait_for("broker.connected", timeout_s=120)
+    with client(broker) as van:
+        live = Thread(target=_send, args=(van, done))
+        live.start()
+        turns.reset()
+        yield agent, turns
+        done.set()
+        live.join()
+    agent.stop()
+    broker.stop()
+
+
+def _send(van: Client, done: Event) -> None:
+    message = b'{"op1": 231.4, "op2": 206.1, "temperature": 24.3}'
+    for number in count():
+        van.publish(f"sensors/{0x5A00 + number % SENSORS:04X}", message, qos=1)
+        if done.wait(0.1):
+            return
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:2]))
+    main()

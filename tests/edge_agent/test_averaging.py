@@ -182,6 +182,24 @@ def test_a_read_that_fails_delays_the_revision_of_a_mean_and_does_not_lose_it(ga
     compare(gateway, known, START_MS + 9 * HOUR_MS)
 
 
+def test_a_sensor_that_sends_all_half_a_day_late_and_then_nothing_gets_its_last_means(tmp_path: Path) -> None:
+    """Also if the agent is off for some days before the last of them are over."""
+    clock = HandClock(wall_ms=START_MS + 21 * HOUR_MS)
+    known = {n: estimate(n, 1.0, 15) for n in range(36)}
+    for name, away_ms in (("on", 0), ("off", 4 * DAY_MS)):
+        (tmp_path / name).mkdir()
+        gateway = Gateway(tmp_path / name, clock)
+        gateway.take([*known.values()])
+        gateway.journal.close()
+        clock.pass_ms(away_ms)
+        gateway = Gateway(tmp_path / name, clock)
+        with closing(gateway.journal):
+            for _ in range(4):
+                clock.pass_ms(HOUR_MS // 4)
+                gateway.settle()
+            compare(gateway, known, START_MS + 17 * HOUR_MS)
+
+
 @contextmanager
 def refused(journal: Journal) -> Iterator[None]:
     """SQLite refuses to read closed windows."""
