@@ -206,6 +206,7 @@ def test_a_channel_that_the_model_needs_and_nobody_hears_is_silent(model: Model)
     heard.note([Reading("5A2D", "op1", AT_MS + 60_000, 231.5)], elapsed_ms=61_000)
     assert heard.describe("5A2D", model, silent_since_ms=30_000) == {
         "model": model.id,
+        "valid_until": None,
         "last_reading": "2024-02-01T09:01:00Z",
         "silent": ["op2", "temperature"],
         "stuck": [],
@@ -225,6 +226,7 @@ def test_a_slow_channel_is_silent_after_its_cadence(model: Model) -> None:
 def test_a_sensor_never_heard_is_all_silent(model: Model) -> None:
     assert Heard().describe("5A2D", model, 0) == {
         "model": model.id,
+        "valid_until": None,
         "last_reading": None,
         "silent": ["op1", "op2", "temperature"],
         "stuck": [],
