@@ -20,8 +20,9 @@ SETTLE = f"""UPDATE late SET waiting = {SETTLED}, checksum = checksum - waiting
     WHERE sensor = ? AND start_ms = ? AND id <= ? AND waiting = {WAITING}"""  # noqa: S608
 # The newest window of each sensor stays: its estimate is published again on every connection. So do windows
 # of an old backlog that closed lately: a restart needs their temperatures.
-FORGET = """DELETE FROM closed WHERE start_ms < ?1 AND closed_ms < ?1
-    AND start_ms < (SELECT max(start_ms) FROM closed AS other WHERE other.sensor = closed.sensor)"""
+FORGET = """DELETE FROM closed WHERE (sensor, start_ms) IN (
+    SELECT sensor, start_ms FROM closed AS old WHERE start_ms < ?1 AND closed_ms < ?1
+    AND start_ms < (SELECT max(start_ms) FROM closed AS other WHERE other.sensor = old.sensor) LIMIT ?2)"""
 KEEP = INSERT["closed"].replace("OR REPLACE", "OR IGNORE")
 AT_ONCE = 50  # batches that are read in one step
 
@@ -184,9 +185,9 @@ class ClosedWindows:
         with trouble(self._path):
             return {row for each in closed_until.items() for row in self._db.execute(query, each)}
 
-    def forget(self, revised_after_ms: int) -> None:
-        """Delete windows that are not revised any more."""
-        self._db.execute(FORGET, (revised_after_ms,))
+    def forget(self, revised_after_ms: int, most: int) -> bool:
+        """Delete windows that are not revised any more; returns whether there may be more than `most`."""
+        return self._db.execute(FORGET, (revised_after_ms, most)).rowcount == most
 
 
 def recover(db: Connection) -> None:

@@ -309,9 +309,12 @@ class Journal:
         """The size of the journal's content on disk, without free pages."""
         return self._trimming.size_bytes()
 
-    def forget(self, keep_after_ms: int, revised_after_ms: int = 0) -> None:
-        """Delete what is too old; windows that start before `revised_after_ms` are not revised any more."""
-        self._trimming.forget(keep_after_ms, self._first_open(), revised_after_ms)
+    def forget(self, keep_after_ms: int, revised_after_ms: int = 0, now_ms: int = LAST_MS) -> bool:
+        """Delete some of what is too old; returns whether there may be more.
+
+        Windows that start before `revised_after_ms` are not revised any more.
+        """
+        return self._trimming.forget(keep_after_ms, now_ms, self._first_open(), revised_after_ms)
 
     def shrink(self, max_bytes: int, revised_after_ms: int = 1 << 62) -> Dropped:
         """Delete until the size fits; returns what was dropped although somebody waits for it."""

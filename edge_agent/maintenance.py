@@ -155,7 +155,9 @@ class Maintenance:
             keep_days_ms = int(self._settings.journal.keep_days * 86_400_000)
             # On a full disk even deleting needs room; the next commit reports that.
             with suppress(JournalUnavailable):
-                self._journal.forget(self._time.now_ms - keep_days_ms, self._revised_after_ms)
+                now_ms = self._time.now_ms
+                if self._journal.forget(now_ms - keep_days_ms, self._revised_after_ms, now_ms):
+                    self._trim.soon()
 
     def _bound_journal(self) -> None:
         """Checked often, because a flood of readings can write 100 MB in ten minutes."""

@@ -24,6 +24,7 @@ class Trimming:
 
     def __init__(self, path: Path, db: database.Connection, closed: ClosedWindows) -> None:
         self._path, self._db, self._closed = path, db, closed
+        self._looked: dict[str, int] = {}  # table -> the next row that `forget` looks at
 
     def size_bytes(self) -> int:
         """The size of the journal's content on disk, without free pages."""
@@ -33,17 +34,36 @@ class Trimming:
             [page_bytes] = self._db.execute("PRAGMA page_size").fetchone()
         return int(pages * page_bytes)
 
-    def forget(self, keep_after_ms: int, first_open: int, revised_after_ms: int) -> None:
-        """Delete what is too old, but no queued estimate; batches from `first_open` on are needed."""
-        with self._transaction() as db:
-            db.execute("DELETE FROM batch WHERE arrived_ms < ? AND id < ?", (keep_after_ms, first_open))
-            db.execute("DELETE FROM estimate WHERE closed_ms < ? AND waiting = 0", (keep_after_ms,))
-            db.execute("DELETE FROM fix WHERE arrived_ms < ?", (keep_after_ms,))
-            late = "DELETE FROM late WHERE arrived_ms < ? AND waiting != ?"
-            db.execute(late, (keep_after_ms, WAITING))
-            self._closed.forget(revised_after_ms)
+    def forget(self, keep_after_ms: int, now_ms: int, first_open: int, revised_after_ms: int) -> bool:
+        """Delete some of what is too old, but no queued estimate; returns whether there may be more.
+
+        Batches from `first_open` on are needed.
+        """
+        with self._transaction():
+            more = [
+                self._forget("batch", "arrived_ms", f"id < {first_open}", keep_after_ms, now_ms),
+                self._forget("estimate", "closed_ms", "waiting = 0", keep_after_ms, now_ms),
+                self._forget("fix", "arrived_ms", "1", keep_after_ms, now_ms),
+                self._forget("late", "arrived_ms", f"waiting != {WAITING}", keep_after_ms, now_ms),
+                self._closed.forget(revised_after_ms, AT_ONCE),
+            ]
         # A late reading may still wait, but without the row of its window the readings in time are unknown.
         self._closed.revise_from_ms = max(self._closed.revise_from_ms, revised_after_ms)
+        return any(more)
+
+    def _forget(self, table: str, stamp: str, condition: str, keep_after_ms: int, now_ms: int) -> bool:
+        """Look at the next rows, the oldest first, up to the first ones of which none is too old.
+
+        Rows that were stamped by a clock in the future do not count: old ones may come after them.
+        """
+        first = self._looked.get(table, 0)
+        rows = f"SELECT id, {stamp} AS at_ms FROM {table} WHERE id >= ? ORDER BY id LIMIT {AT_ONCE}"  # noqa: S608
+        last, oldest_ms = self._db.execute(f"SELECT max(id), min(at_ms) FROM ({rows})", (first,)).fetchone()  # noqa: S608
+        delete = f"DELETE FROM {table} WHERE id BETWEEN ? AND ? AND {stamp} < ? AND {condition}"  # noqa: S608
+        self._db.execute(delete, (first, last, keep_after_ms))
+        goes_on = last is not None and not keep_after_ms <= oldest_ms <= now_ms
+        self._looked[table] = last + 1 if goes_on else 0
+        return goes_on
 
     def shrink(self, max_bytes: int, first_open: int, first_fix: int, revised_after_ms: int) -> Dropped:
         """Delete until the size fits.
@@ -98,7 +118,8 @@ class Trimming:
         [from_ms] = self._db.execute(query).fetchone()
         if from_ms and from_ms > self._closed.revise_from_ms:
             self._closed.revise_later(from_ms)
-            self._closed.forget(from_ms)
+            while self._closed.forget(from_ms, AT_ONCE):
+                pass
 
     @contextmanager
     def _transaction(self) -> Iterator[database.Connection]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from edge_agent.archive import newest_health
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
-from edge_agent.core.messages import Estimate, Reading, decode_estimate
+from edge_agent.core.messages import LAST_MS, Estimate, Reading, decode_estimate
 from edge_agent.core.windows import ChannelMean
 from edge_agent.journal import Change, Journal, Mean
 from edge_agent.state import open_journal
@@ -242,6 +242,20 @@ def test_late_readings_that_wait_are_deleted_last_but_one_and_counted(tmp_path: 
         assert journal.shrink(before + 20_000) == (0, 5_000)
         assert journal.revise_from_ms > 199 * WINDOW_MS
         assert journal.outbox()[0] == 200
+
+
+def test_what_is_too_old_goes_in_parts_and_a_clock_of_2099_keeps_nothing(tmp_path: Path) -> None:
+    """A van that was off for weeks does not delay its loop; and most journals are not read as a whole."""
+    with journal_in(tmp_path) as journal:
+        for now_ms, windows in ((LAST_MS, range(600)), (0, range(600, 1_300)), (DAY_MS, range(1_300, 1_400))):
+            made = journal.commit(Change(estimates=[estimate(window=n) for n in windows]), now_ms)
+            journal.commit(Change(delivered=[each.id for each in made]), now_ms)
+        parts = 1
+        while journal.forget(keep_after_ms=DAY_MS, now_ms=2 * DAY_MS):
+            parts += 1
+        assert parts == 4
+        assert len(journal.history("5A2D", 2_000)) == 700
+        assert not journal.forget(keep_after_ms=0, now_ms=LAST_MS)
 
 
 def test_batches_are_numbered_on_although_all_were_trimmed_away(tmp_path: Path) -> None:

@@ -246,6 +246,7 @@ def test_late_readings_end_in_the_stream_that_replay_gives(
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("kills", [0, 50])
 def test_a_week_of_late_readings(tmp_path: Path, durable_broker: Broker, bundles: Path, kills: int) -> None:
     """Four sites, afternoons ten hours late, readings out of order; with 50 kills the same stream."""
