@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from tests.field import life
-from tests.field.cuts import Cuts, prepare
+from tests.field.cuts import Cuts
 from tests.field.package import bring, newer
 from tests.field.report import say
 
@@ -57,8 +57,8 @@ def _prepared(options: argparse.Namespace, image: Path) -> Path:
     if not disk.exists():
         making = disk.with_suffix(".making")
         _copy(image / "disk.img", making)
-        bring(making, options.package, "/srv/edge-agent.deb")
-        prepare(image, making, BUNDLE, options.out)
+        with (options.out / "prepare.log").open("w") as log:
+            subprocess.run([HERE / "prepare.sh", making, options.package, BUNDLE], check=True, stdout=log)
         making.rename(disk)
     return disk
 

@@ -17,7 +17,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from tests.field.disk import VolatileDisk
 from tests.field.judge import Verdict, judge
 from tests.field.machine import BOOT_S, HOST, Machine, free_port
-from tests.field.package import bring, install
+from tests.field.package import bring
 from tests.field.report import say
 
 SETTINGS = """agent = "van-1"
@@ -49,18 +49,6 @@ persistence false
 max_queued_messages 200000
 max_inflight_messages 100
 """
-
-
-def prepare(image: Path, disk: Path, bundle: Path, work: Path) -> None:
-    """Install the package on a disk, once for all runs; it has no settings yet."""
-    machine = Machine(image, str(disk), work)
-    try:
-        machine.boot()
-        install(machine)
-        machine.put(bundle, "/etc/edge-agent/bundles/5A2D.bundle")
-        machine.power_off()
-    finally:
-        machine.cut()
 
 
 class Ear:

@@ -34,7 +34,7 @@ class Machine:
         """Power on, without some units. -cpu max: numpy's wheels want more than qemu's default processor."""
         masked = "".join(f" systemd.mask={unit}" for unit in without)
         command = [
-            *("nice", "-n", "10", "qemu-system-x86_64", "-M", "q35", "-accel", "tcg", "-cpu", "max"),
+            *("qemu-system-x86_64", "-M", "q35", "-accel", "tcg", "-cpu", "max"),
             *("-smp", "1", "-m", "768", "-nodefaults", "-display", "none"),
             *("-kernel", str(self._image / "vmlinuz"), "-initrd", str(self._image / "initrd")),
             *("-append", "root=/dev/vda rw console=ttyS0 net.ifnames=0 mitigations=off quiet" + masked),
