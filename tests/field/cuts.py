@@ -83,7 +83,7 @@ class Ear:
 class Cuts:
     """One run: boot, stream, cut at a flush, boot again …, then drain and judge.
 
-    With "power-loss" the readings come quickly before one cut, and slowly before the next.
+    With "power-loss" the readings come slowly before every third cut.
     """
 
     def __init__(self, image: Path, disk: Path, work: Path, durability: str, seed: int) -> None:
@@ -122,7 +122,7 @@ class Cuts:
                 module = ("-m", "tests.field.stream", str(self._port), str(self._work / "said.jsonl"))
                 self._stream = self._start(sys.executable, *module)
             if not last:
-                self._cut(slow=self._pace_changes and len(self._disk.cuts) % 2 == 1)
+                self._cut(slow=self._pace_changes and len(self._disk.cuts) % 3 == 2)
 
     def _cut(self, slow: bool) -> None:
         """Cut the power at a flush, after a while of many messages or of few; then many wait."""
