@@ -68,6 +68,8 @@ def _table(record: dict[str, Any], age_s: float, dead: bool) -> Iterator[str]:
     waited = "" if outbox["oldest_s"] is None else f", the oldest for {_duration(outbox['oldest_s'])}"
     yield f"outbox    {outbox['depth']} estimates wait{waited}; {outbox['dropped']} dropped"
     yield f"journal   {record['journal_bytes'] / 1e6:.1f} MB; memory {record['rss_bytes'] / 1e6:.0f} MB"
+    for sensor, score in (record.get("reference") or {"scores": {}})["scores"].items():
+        yield f"score     {sensor}: {_score(score)}"
     for problem in record.get("problems", ()):
         where = f"{problem['sensor']}: " if "sensor" in problem else ""
         since = _time(problem["since"])
@@ -88,6 +90,14 @@ def _position(told: dict[str, Any]) -> str:
         return f"fixed{at}"
     age = "no fix yet" if told["age_s"] is None else f"newest fix {_duration(told['age_s'])} old"
     return f"{told['source']}, {age}{at}"
+
+
+def _score(told: dict[str, Any]) -> str:
+    """How well a sensor agrees with the reference beside the van."""
+    r2 = "" if told["r2"] is None else f", R² {told['r2']:.2f}"
+    covers = "" if told["coverage"] is None else f", the interval covers {told['coverage']:.2f}"
+    span = f"over {told['windows']} windows until {_time(told['to'])}"
+    return f"bias {told['bias']:+.3g} {told['unit']}{r2}{covers}, {span}"
 
 
 def _sensor(name: str, told: dict[str, Any]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ Format = Literal["csv", "parquet"]
 DISK_ONLY = ("outliers", "sensors", "datasets", "format", "days", "jobs")
 CITY_ONLY, PAPER_ONLY = ("days", "jobs"), ("swapped", "datasets")
 MOST_DAYS = 3_660
-LIVE_ONLY = ("fault", "broker", "speed_up", "seconds", "topics", "max_inflight", "truth")
+LIVE_ONLY = ("fault", "broker", "speed_up", "seconds", "topics", "max_inflight", "truth", "reference")
 FOR_EVER = float("inf")
 ALL_SENSORS, SWAPPED_SENSORS = ",".join(SENSORS), ",".join(SWAPPED)
 
@@ -55,6 +55,7 @@ Faults = Annotated[
     ),
 ]
 Truth = Annotated[Path | None, typer.Option(help="Live: write the true CO of every minute here (CSV).")]
+Beside = Annotated[bool, typer.Option("--reference", help="Live: also publish the true CO, at reference/co.")]
 
 
 def command(
@@ -77,6 +78,7 @@ def command(
     topics: Topics = "combined",
     max_inflight: Inflight = 20,
     truth: Truth = None,
+    reference: Beside = False,
 ) -> None:
     """Simulate the paper's deployment: six packages, four sites, two seasons in Lucknow.
 
@@ -120,6 +122,7 @@ def command(
         template=COMBINED if topics == "combined" else PER_CHANNEL,
         max_inflight=max_inflight,
         truth=truth,
+        reference=reference,
     )
     _ride(way)
 

@@ -15,6 +15,7 @@ from model_export.simulator.van import Minute
 
 COMBINED = "sensors/{sensor}"
 PER_CHANNEL = "sensors/{sensor}/{channel}"
+REFERENCE = "reference/co"
 LOOK_UP_S = 0.1  # how often a van that waits for its broker checks whether to stop
 LAST_ANSWERS_S = 10.0
 
@@ -81,13 +82,29 @@ class Publisher:
 
 
 def publish(
-    minutes: Iterable[Minute], publisher: Publisher, template: str, stopped: Callable[[], bool]
+    minutes: Iterable[Minute],
+    publisher: Publisher,
+    template: str,
+    stopped: Callable[[], bool],
+    reference: bool = False,
 ) -> Iterator[Minute]:
-    """Publish the minutes until stopped; yield each when all its messages are sent."""
+    """Publish the minutes until stopped, with a reference if asked; yield each when its messages are sent."""
     for minute in minutes:
-        if not all(publisher.publish(*message, stopped) for message in messages(minute, template)):
+        beside = [reference_message(minute)] if reference else []
+        if not all(
+            publisher.publish(*message, stopped) for message in (*messages(minute, template), *beside)
+        ):
             return
         yield minute
+
+
+def reference_message(minute: Minute) -> tuple[str, bytes]:
+    """The true CO of a minute, as a reference beside the van publishes it.
+
+    >>> reference_message(Minute(1706782500000, 0.83213, {}))
+    ('reference/co', b'{"at":"2024-02-01T10:15:00Z","value":0.832}')
+    """
+    return REFERENCE, _json({"at": format_time(minute.at_ms), "value": round(minute.co, 3)})
 
 
 def messages(minute: Minute, template: str) -> Iterator[tuple[str, bytes]]:

@@ -30,6 +30,7 @@ class Ride:
     template: str = COMBINED
     max_inflight: int = 20
     truth: Path | None = None
+    reference: bool = False  # whether a reference is beside the van
 
 
 def ride(way: Ride, stop: threading.Event) -> Sent:
@@ -48,7 +49,7 @@ def ride(way: Ride, stop: threading.Event) -> Sent:
         def stopped() -> bool:
             return stop.is_set() or journey.over(_now_ms())
 
-        for minute in publish(paced, publisher, way.template, stopped):
+        for minute in publish(paced, publisher, way.template, stopped, way.reference):
             _write(way.truth, f"{format_time(minute.at_ms)},{minute.co:.4f}\n")
     finally:
         sent = publisher.close()

@@ -40,6 +40,19 @@ def record(age_s: float) -> dict[str, Any]:
             "D3EB": {"model": None, "last_reading": None, "silent": ["op1", "op2"], "stuck": []},
         },
         "position": {"source": "van/position", "at": None, "age_s": 75, "site": "T", "fixes": {}},
+        "reference": {
+            "scores": {
+                "5A2D": {
+                    "windows": 96,
+                    "bias": 0.0213,
+                    "unit": "ppm",
+                    "r2": 0.953,
+                    "coverage": 0.885,
+                    "level": 0.9,
+                    "to": "2024-02-01T10:00:00Z",
+                }
+            }
+        },
         "journal_bytes": 4_200_000,
         "rss_bytes": 61_300_000,
         "written_bytes": 1,
@@ -90,6 +103,8 @@ def test_a_terminal_gets_a_table(state: Path) -> None:
         "position  van/position, newest fix 1 min 15 s old, at site T",
         "outbox    3 estimates wait, the oldest for 1 min 1 s; 0 dropped",
         "journal   4.2 MB; memory 61 MB",
+        "score     5A2D: bias +0.0213 ppm, R² 0.95, the interval covers 0.89, over 96 windows until "
+        "2024-02-01 10:00:00 UTC",
         "problem   5A2D: stuck_channel since 2024-02-01 10:00:00 UTC: check wiring and ADC",
         "",
         "sensor  model             valid until  last reading             silent   stuck",

@@ -8,8 +8,9 @@ import pytest
 
 from deploy.demo.processes import free_port
 from edge_agent.core.errors import RespireError
-from model_export.simulator.live import Publisher, Sent
-from tests.support.broker import Mosquitto, wait_until
+from model_export.simulator.live import COMBINED, Publisher, Sent, publish
+from model_export.simulator.van import Minute
+from tests.support.broker import Broker, Mosquitto, client, wait_until
 
 CONNACK, PUBACK = b"\x20\x02\x00\x00", b"\x40\x02"
 
@@ -54,6 +55,22 @@ def silent() -> Iterator[SilentBroker]:
     broker = SilentBroker()
     yield broker
     broker.close()
+
+
+def test_a_reference_beside_the_van_is_published_with_each_minute(broker: Broker) -> None:
+    """After the packages, with the same time; only if it is asked for."""
+    minutes = [Minute(1_706_782_500_000, 0.83213, {"5A2D": {"op1": 231.4}})]
+    got: list[str] = []
+    with client(broker) as subscriber:
+        subscriber.on_message = lambda *m: got.append(f"{m[2].topic} {m[2].payload.decode()}")
+        subscriber.subscribe("#", qos=1)
+        publisher = Publisher(broker.host, broker.port, max_inflight=1)
+        for reference in (False, True):
+            assert [*publish(minutes, publisher, COMBINED, lambda: False, reference)] == minutes
+        wait_until(lambda: len(got) == 3)
+        assert publisher.close() == Sent(3, 3)
+    package = 'sensors/5A2D {"at":"2024-02-01T10:15:00Z","op1":231.4}'
+    assert got == [package, package, 'reference/co {"at":"2024-02-01T10:15:00Z","value":0.832}']
 
 
 def test_no_more_messages_are_in_flight_than_allowed(silent: SilentBroker) -> None:
