@@ -19,6 +19,10 @@ ELSEWHERE = {
     "dropped": "edge_agent/test_journal.py::test_late_readings_that_wait_are_deleted_last_but_one",
     "clock_unsynchronised": "system/test_agent_clock.py::test_a_van_that_loses_its_network_goes_on",
     "value_not_finite": "edge_agent/core/test_pipeline.py::test_an_estimate_that_is_not_finite_fails",
+    "swapped_suspected": "edge_agent/core/test_examination.py::test_another_gas_is_found",
+    "sensitivity_lost": "edge_agent/core/test_examination.py::test_lost_sensitivity_is_told_from_drift",
+    "drifting": "edge_agent/core/test_examination.py::test_a_drifting_zero_is_found",
+    "disagrees": "edge_agent/core/test_examination.py::test_a_constant_difference_beyond_the_interval",
     "the agent cannot read its journal": "edge_agent/test_history.py::test_a_journal_that_cannot_be_read",
 }
 SENSORS = ("5A2D", "5CB6", "0000")
