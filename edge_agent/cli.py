@@ -4,19 +4,13 @@ import argparse
 import os
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from edge_agent import bundles, recording
-from edge_agent.core.card import inspection
 from edge_agent.core.errors import BadBundle, BadSettings, RespireError
-from edge_agent.core.messages import LAST_MS, encode_estimate, parse_time
-from edge_agent.core.model import Model
-from edge_agent.core.pipeline import Pipeline
-from edge_agent.core.windows import Outcome, Windows
+from edge_agent.core.messages import LAST_MS, parse_time
 from edge_agent.systemd import journal_prefix
 from edge_agent.terminal import CONFIGURATION, DONE, FAILED, load_settings, print_json, say
 
@@ -95,33 +89,17 @@ def replay(options: argparse.Namespace) -> int:
     """Run a recording through the agent's pipeline; print one estimate per window as JSON lines."""
     if options.fixes and not options.config:
         options.usage("--fixes: expected --config, which has the sites")
-    model = _model_of(options.sensor, options.bundles)
-    channels = (*model.measured, model.auxiliary)
-    windows = Windows(length_ms=model.window_ms, grace_ms=options.grace_s * 1000)
-    pipeline = _pipeline(options, windows, model)
-    readings = recording.read(options.file, options.sensor, channels, needed=channels)
-    closed, outcomes = 0, Counter[Outcome]()
-    for estimate in pipeline.replay(readings, outcomes):
-        sys.stdout.write(encode_estimate(estimate).decode() + "\n")
-        closed += 1
-    sys.stdout.flush()
-    counts = ", ".join(f"{outcomes[kind]} {kind}" for kind in Outcome if outcomes[kind])
-    say(f"replay: {closed} windows from {counts or 'no'} readings")
-    if outcomes[Outcome.LATE]:
-        say("replay: late readings are in no window; sort the rows by time")
-    return DONE
+    from edge_agent import replaying  # noqa: PLC0415 - numpy takes 0.1 s
 
-
-def _pipeline(options: argparse.Namespace, windows: Windows, model: Model) -> Pipeline:
-    if options.config:
-        from edge_agent import replaying  # noqa: PLC0415 - as above
-
-        return replaying.pipeline(options.config, options.fixes, windows, model)
-    return Pipeline(windows, {model.sensor: model}, agent="replay")
+    model = replaying.model_of(options.sensor, options.bundles)
+    return replaying.replay(model, options.file, options.grace_s, options.config, options.fixes)
 
 
 def inspect(options: argparse.Namespace) -> int:
     """Print a bundle as JSON: its card, its scaling and its size."""
+    from edge_agent import bundles  # noqa: PLC0415 - as above
+    from edge_agent.core.card import inspection  # noqa: PLC0415 - as above
+
     model = bundles.read(options.bundle)
     print_json(inspection(model, options.bundle.stat().st_size))
     return DONE
@@ -138,17 +116,6 @@ def _grace(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a number of seconds from 0 on, got {text!r}")
     return int(text)
-
-
-def _model_of(sensor: str, path: Path) -> Model:
-    models = bundles.Bundles(path).models
-    if sensor not in models:
-        found = ", ".join(models) or "none"
-        raise BadBundle(
-            f"{path}: expected a bundle for sensor {sensor}, got {found}; "
-            f"make one with: model-export fit --sensor {sensor} --out {sensor}.bundle …"
-        )
-    return models[sensor]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from math import ceil
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from edge_agent.core.model import Model
 from edge_agent.core.windows import COVERAGE, MINUTE_MS, Window
+
+if TYPE_CHECKING:
+    from edge_agent.core.model import Model  # numpy takes 0.1 s, and exports do not need it
 
 
 class Coverage(NamedTuple):
@@ -18,7 +20,7 @@ class Coverage(NamedTuple):
     complete: bool  # whether every expected minute of every channel that the model needs is there
 
 
-def measure(window: Window, model: Model | None, coverage: float = COVERAGE) -> Coverage:
+def measure(window: Window, model: "Model | None", coverage: float = COVERAGE) -> Coverage:
     """How much of a window is there; without a model every channel that was heard counts, at one minute."""
     length_ms, cadences = window.end_ms - window.start_ms, model.cadence_minutes if model else {}
     needed = (*model.measured, model.auxiliary) if model else ()

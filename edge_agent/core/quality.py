@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from edge_agent.core.coverage import Coverage
-from edge_agent.core.model import Model
 from edge_agent.core.windows import Window
+
+if TYPE_CHECKING:
+    from edge_agent.core.model import Model  # numpy takes 0.1 s, and exports do not need it
 
 STUCK_READINGS = 10  # fewer equal readings in a row are common at an ADC's resolution
 
@@ -33,7 +36,7 @@ class Verdict:
 
 def assess(
     window: Window,
-    model: Model | None,
+    model: "Model | None",
     synchronised: bool,
     coverage: Coverage,
     warming: Mapping[str, float] | None = None,
@@ -70,7 +73,7 @@ def assess(
     return Verdict(Flag.SUSPECT if reasons else Flag.PASS, tuple(reasons))
 
 
-def _missing(model: Model | None, coverage: Coverage) -> tuple[str, ...]:
+def _missing(model: "Model | None", coverage: Coverage) -> tuple[str, ...]:
     reasons = ["no_model"] if model is None else []
     if not coverage.sufficient:
         reasons.append("insufficient_coverage")

@@ -195,3 +195,10 @@ def test_in_the_journal_the_last_line_is_an_error(tmp_path: Path) -> None:
     done = run_program(command, capture_output=True, text=True)
     assert done.returncode == 78
     assert done.stderr.startswith("<3>edge-agent: ")
+
+
+def test_commands_import_only_what_they_need() -> None:
+    """numpy costs 0.1 s and 14 MB, pydantic as much; a timer may ask for the status every minute."""
+    for commands, library in (("export, status", "numpy"), ("replaying, cli", "pydantic")):
+        program = f"import sys; from edge_agent import {commands}, cli; sys.exit({library!r} in sys.modules)"
+        assert run_program([sys.executable, "-c", program]).returncode == 0, library
