@@ -41,7 +41,7 @@ bench: $(VENV)/installed
 
 faults: $(VENV)/installed
 	@$(INSTALL) --editable '.[export,fleet,test,dev]' $(UNLESS_IT_FAILS)
-	$(BIN)/python -m pytest -q -m long $(addprefix tests/system/test_,faults.py revisions.py fleet.py)
+	$(BIN)/python -m pytest -q -m long $(addprefix tests/system/test_,faults.py revisions.py fleet.py reference.py)
 
 integrations: $(VENV)/installed
 	@tests/support/programs.sh build/programs

@@ -21,6 +21,7 @@ from edge_agent.settings_sections import Reference
 
 KEPT = (Outcome.ACCEPTED, Outcome.LATE)  # a late one is in no score, but `adapt --from-journal` uses it
 COUNTED = (Outcome.ACCEPTED, Outcome.DUPLICATE, Outcome.LATE, Outcome.FUTURE, Outcome.EXCESS)
+MOST_GASES, MAX_TOTAL = 8, 20_000  # anybody may invent gases; so many values are 3 MB
 SHOWN = ("windows", "bias", "unit", "r2", "coverage", "level", "to")  # of a score, in health
 
 
@@ -36,7 +37,8 @@ class Scoring:
         self._journal, self._commits = journal, commits
         self._counts: Counter[str] = Counter()
         self._last_at_ms: int | None = None
-        self._windows = settings.windows.machine()
+        self._windows = settings.windows.machine(max_total=MAX_TOTAL)
+        self._gases: set[str] = set()
         self._colocation = Colocation(chosen.unit, settings.estimates.conditions)
         self._restore()
 
@@ -48,6 +50,7 @@ class Scoring:
         """Keep the reading of a message with the next commit; BadReading if it has none."""
         try:
             reading = decode_reference(self._topic, message.topic, message.payload, self._max_bytes)
+            self._admit(reading.channel, message.topic)
         except BadReading:
             self._counts["rejected"] += 1
             raise
@@ -63,6 +66,11 @@ class Scoring:
             self._last_at_ms = reading.at_ms
             self._commits.add_late([], [reading])
             self._close()
+
+    def _admit(self, gas: str, topic: str) -> None:
+        if gas not in self._gases and len(self._gases) >= MOST_GASES:
+            raise BadReading(f"{topic}: expected at most {MOST_GASES} gases, got another", "refused")
+        self._gases.add(gas)
 
     def note(self, committed: Iterable[Outgoing]) -> None:
         """These estimates are in the journal now."""
@@ -99,6 +107,7 @@ class Scoring:
         if newest_ms is None:
             return
         for reading in self._journal.closed_windows.late_since(REFERENCE, newest_ms - DAY_MS):
+            self._gases.add(reading.channel)
             self._windows.add(reading, now_ms=0, trusted=False)
             self._last_at_ms = reading.at_ms
             self._close()

@@ -28,14 +28,17 @@ class Windows(Section):
     revise_after_s: float = Field(600, ge=0, le=86_400)
     final_h: float = Field(24, ge=0, le=168)
 
-    def machine(self, served: Container[str] | None = None) -> windows.Windows:
-        """Windows with these settings; `served` are the sensors with a bundle."""
+    def machine(
+        self, served: Container[str] | None = None, max_total: int = windows.MAX_TOTAL
+    ) -> windows.Windows:
+        """Windows with these settings, see there; `served` are the sensors with a bundle."""
         return windows.Windows(
             length_ms=self.length_s * 1000,
             grace_ms=int(self.grace_s * 1000),
             patience_ms=int(self.patience_s * 1000),
             future_ms=int(self.future_s * 1000),
             max_readings=self.max_readings,
+            max_total=max_total,
             served=served,
         )
 

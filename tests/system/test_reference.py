@@ -1,9 +1,11 @@
 """A reference beside the van, over a real broker: journalled, scored, and the same after kills."""
 
 import json
+import random
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from paho.mqtt.client import Client
 
 from edge_agent.archive import Archive
@@ -78,3 +80,25 @@ def expected_bias(state: Path) -> float:
     values = [each.value for each in estimates if each.value is not None]
     reference = list(between(0, 75).values())
     return round(sum(values) / len(values) - sum(reference) / len(reference), 9)
+
+
+@pytest.mark.long
+def test_fifty_kills_lose_no_reading_of_a_reference(
+    tmp_path: Path, durable_broker: Broker, bundles: Path
+) -> None:
+    """A value a second, in bursts; the agent is killed while they come, before or after a commit."""
+    chance, sent = random.Random(1), dict[int, float]()
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, f"[reference]\n{QUICK}").start()
+    agent.wait_for("broker.connected")
+    with client(durable_broker) as van:
+        for kills in range(2, 52):
+            first_ms = START_MS + len(sent) * 1_000
+            burst = {first_ms + n * 1_000: chance.uniform(0.2, 2.0) for n in range(chance.randrange(5, 60))}
+            refer(van, burst)
+            sent |= burst
+            agent.kill()
+            agent.start().wait_for("broker.connected", kills)
+        van.publish("reference/co", b"none", qos=1).wait_for_publish(10)
+    agent.wait_for("reference.rejected")
+    agent.stop()
+    assert journalled(agent.state) == sent

@@ -156,10 +156,11 @@ test("words", () => {
   expect(
     ["2023-10-05T00:00:00Z", "2023-10-05", "2023-99-99", "0.9810952271676012", "0.971", "T-W"].map(factInWords),
   ).toEqual(["5 Oct 2023", "5 Oct 2023", "2023-99-99", "0.981", "0.971", "T-W"]);
-  expect(reasonsInWords(["constructor", "some_new_code", "temperature_history_incomplete"])).toEqual([
+  expect(reasonsInWords(["constructor", "some_new_code", "temperature_history_incomplete", "calibration_old"])).toEqual([
     "constructor",
     "some new code",
     "Warming up: the temperature history is incomplete",
+    "The calibration is too old: this sensor is due for a new one",
   ]);
   expect([reading(-0.42, "warming_4h"), ...reasonsInWords(["warming_4h_outside_training"])]).toEqual([
     "−0.42 °C",

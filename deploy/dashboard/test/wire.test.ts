@@ -86,6 +86,12 @@ test("a card keeps only curves that fit its temperatures, and none if these do n
   expect(card([1, 3, 2])).toMatchObject({ x: [], curves: {} });
 });
 
+test("a card says until when its calibration is valid, if it says so", () => {
+  const until = (valid_until: unknown) =>
+    decodeCard(bytesOf(JSON.stringify({ v: 1, sensor: "5A2D", id: "sha256:1", valid_until })), "5A2D")!.validUntilMs;
+  expect(["2024-05-06T00:00:00Z", null, undefined, "soon", 7].map(until)).toEqual([1_714_953_600_000, null, null, null, null]);
+});
+
 test("names are those the agent accepts", () => {
   for (const name of ["5A2D", "ä b", "😀", "x".repeat(64)]) expect(subjectOf(`respire/van-1/calibrated/${name}/co`)).not.toBeNull();
   for (const name of ["", "\u202e", "a\u200bb", "a\u00a0b", "a\tb", "\ue000", "x".repeat(65)])
