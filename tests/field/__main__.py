@@ -58,7 +58,9 @@ def _prepared(options: argparse.Namespace, image: Path) -> Path:
         making = disk.with_suffix(".making")
         _copy(image / "disk.img", making)
         with (options.out / "prepare.log").open("w") as log:
-            subprocess.run([HERE / "prepare.sh", making, options.package, BUNDLE], check=True, stdout=log)
+            subprocess.run(
+                [HERE / "prepare.sh", making, options.package, BUNDLE], check=True, stdout=log, stderr=log
+            )
         making.rename(disk)
     return disk
 
