@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from PIL import Image
+
 from deploy.demo.page import DASHBOARD
 from tests.support.browser import Chromium, Page
 from tests.support.dashboard import (
@@ -165,6 +167,17 @@ def take(chromium: Chromium, site: str, name: str, scene: Scene, out: Path) -> N
         broker.stop()
 
 
+def strip(out: Path, mode: str, cuts: dict[str, int]) -> None:
+    """Three phones side by side, for the documents; `cuts` says how far down each begins."""
+    phones = [(Image.open(out / f"{name}-phone-{mode}.png"), top) for name, top in cuts.items()]
+    parts = [phone.crop((0, top, phone.width, top + 1500)) for phone, top in phones]
+    sheet = Image.new("RGB", (sum(part.width for part in parts) + 80, 1500), "#8a8f91")
+    for i, part in enumerate(parts):
+        sheet.paste(part, (i * (part.width + 40), 0))
+    smaller = sheet.resize((sheet.width * 2 // 5, sheet.height * 2 // 5))
+    smaller.save(out / f"dashboard-phone-{mode}.webp", quality=70)
+
+
 def settle(page: Page) -> None:
     """Wait until every card has its day and nothing has been drawn for a while."""
     shown = "document.querySelector('main').innerHTML"
@@ -186,6 +199,9 @@ def main(out: Path, names: list[str]) -> None:
         for name in names or SCENES:
             take(chromium, site, name, SCENES[name], out)
             print(name, flush=True)
+    if not names:
+        strip(out, "light", {"12ppm": 0, "two": 700, "map": 1700})
+        strip(out, "dark", {"warming": 0, "off": 0, "month": 0})
 
 
 if __name__ == "__main__":

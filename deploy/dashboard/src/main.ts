@@ -1,5 +1,6 @@
 /** The page: messages go into the fleet, and the view in the address shows the fleet. */
 
+import "./language";
 import "uplot/dist/uPlot.min.css";
 import { brokerAddress, loadCredentials } from "./address";
 import { Broker, type Link, type Message } from "./broker";

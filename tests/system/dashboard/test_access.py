@@ -58,6 +58,17 @@ def test_names_are_told_apart_by_ear_and_links_met_by_a_thumb(page: Page) -> Non
 
 
 @pytest.mark.usefixtures("van")
+def test_a_device_without_a_language_shows_the_page(chromium: Chromium, site: str, broker: WebBroker) -> None:
+    """WebKitGTK calls the language of such a system "C", which is none."""
+    page = chromium.open("about:blank")
+    none = "Object.defineProperty(navigator, 'language', { value: 'C', configurable: true });"
+    page.call("Page.addScriptToEvaluateOnNewDocument", {"source": none})
+    page.call("Page.navigate", {"url": f"{site}?broker={broker.websocket}"})
+    page.wait_for_text("All 6 sensors report.", "h1")
+    assert page.complaints() == []
+
+
+@pytest.mark.usefixtures("van")
 @pytest.mark.parametrize(("width", "dark"), [(320, True), (1280, False)])
 def test_nothing_is_cut_off(chromium: Chromium, site: str, broker: WebBroker, width: int, dark: bool) -> None:
     """No sideways scrolling, on the narrowest phone or on a desk."""
