@@ -30,6 +30,7 @@ const REASONS = new Map([
   ["drifting", "It drifts away from the other sensors of its van"],
   ["disagrees", "It differs from the other sensors of its van by more than its interval"],
   ["temperature_history_incomplete", "Warming up: the temperature history is incomplete"],
+  ["moving", "The van was moving in this window"],
   ["clock_unsynchronised", "The gateway’s clock is not synchronised"],
   ["calibration_old", "The calibration is too old: this sensor is due for a new one"],
   ["value_not_finite", "The result is not a finite number"],
