@@ -5,6 +5,8 @@ import os
 # Before numpy is imported, also by the programs that tests start. Test workers use all cores already, and
 # with more threads than cores OpenBLAS takes six times the CPU.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Where compiled modules are not cached, each program that a test starts compiles all of ours again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from collections import Counter
 from collections.abc import Iterator
