@@ -31,10 +31,12 @@ class Sent:
 class Publisher:
     """Publishes with QoS 1; at most `max_inflight` messages are unacknowledged."""
 
-    def __init__(self, host: str, port: int, max_inflight: int) -> None:
+    def __init__(
+        self, host: str, port: int, max_inflight: int, last_answers_s: float = LAST_ANSWERS_S
+    ) -> None:
         self._sent = self._acknowledged = 0
         self._broker, self._refusal = f"{host}:{port}", ""
-        self._max_inflight = max_inflight
+        self._max_inflight, self._last_answers_s = max_inflight, last_answers_s
         self._room = threading.Semaphore(max_inflight)
         self._client = mqtt.Client(CallbackAPIVersion.VERSION2)
         self._client.max_inflight_messages_set(max_inflight)
@@ -71,7 +73,7 @@ class Publisher:
 
     def close(self) -> Sent:
         """Wait for the last acknowledgements, for a limited time: the broker may be gone."""
-        patience_s = 0.0 if self._refusal else LAST_ANSWERS_S
+        patience_s = 0.0 if self._refusal else self._last_answers_s
         # When every permit is taken back, no message is unacknowledged.
         for _ in range(self._max_inflight):
             if not self._room.acquire(timeout=patience_s):

@@ -12,7 +12,7 @@ from edge_agent.core.messages import format_time
 from model_export.simulator.campaign import SWAPPED
 from model_export.simulator.faults import Fault
 from model_export.simulator.journey import pace, plan
-from model_export.simulator.live import COMBINED, Publisher, Sent, publish
+from model_export.simulator.live import COMBINED, LAST_ANSWERS_S, Publisher, Sent, publish
 from model_export.simulator.van import drive
 
 
@@ -29,6 +29,7 @@ class Ride:
     seconds: float = float("inf")
     template: str = COMBINED
     max_inflight: int = 20
+    last_answers_s: float = LAST_ANSWERS_S
     truth: Path | None = None
     reference: bool = False  # whether a reference is beside the van
 
@@ -36,7 +37,7 @@ class Ride:
 def ride(way: Ride, stop: threading.Event) -> Sent:
     """Publish a van until its time is over or `stop` is set, and wait for the last acknowledgements."""
     _write(way.truth, "timestamp,co\n", mode="w")
-    publisher = Publisher(way.host, way.port, way.max_inflight)
+    publisher = Publisher(way.host, way.port, way.max_inflight, way.last_answers_s)
     try:
         journey = plan(_now_ms(), way.speed_up, way.seconds * 1000)
         minutes = drive(way.seed, journey.start_ms, way.swapped, way.faults)

@@ -82,7 +82,14 @@ def test_a_ride_outlives_its_broker(durable_broker: Broker) -> None:
 
 def test_a_ride_ends_in_time_although_its_broker_is_gone(durable_broker: Broker) -> None:
     """A van with seconds to go does not wait for ever for a broker that has died."""
-    way = Ride(durable_broker.host, durable_broker.port, speed_up=600.0, seconds=4.0, max_inflight=5)
+    way = Ride(
+        durable_broker.host,
+        durable_broker.port,
+        speed_up=600.0,
+        seconds=4.0,
+        max_inflight=5,
+        last_answers_s=0.5,
+    )
     results: list[Sent] = []
     thread = threading.Thread(target=lambda: results.append(ride(way, threading.Event())), daemon=True)
     with client(durable_broker) as subscriber:
