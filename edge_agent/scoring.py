@@ -12,7 +12,7 @@ from edge_agent.core.colocation import DAY_MS, Colocation, score_record
 from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.errors import BadEstimate, BadReading
 from edge_agent.core.messages import UNSTAMPED, decode_estimate, format_time
-from edge_agent.core.reference import GAS, REFERENCE, decode_reference
+from edge_agent.core.reference import REFERENCE, decode_reference, gas_of
 from edge_agent.core.windows import Outcome
 from edge_agent.journal import Journal, Outgoing
 from edge_agent.mqtt import Message
@@ -33,7 +33,6 @@ class Scoring:
     def __init__(self, settings: Settings, chosen: Reference, journal: Journal, commits: GroupCommit) -> None:
         self._agent, self._topics, self._topic = settings.agent, settings.own_topics, chosen.topic
         self._max_bytes = settings.limits.max_payload_bytes
-        self._prefix, _, self._suffix = chosen.topic.partition(GAS)
         self._journal, self._commits = journal, commits
         self._counts: Counter[str] = Counter()
         self._last_at_ms: int | None = None
@@ -44,7 +43,7 @@ class Scoring:
 
     def takes(self, topic: str) -> bool:
         """Whether a message on this topic is of the reference."""
-        return topic.startswith(self._prefix) and topic.endswith(self._suffix)
+        return bool(gas_of(self._topic, topic))
 
     def take(self, message: Message, time: Timekeeper) -> None:
         """Keep the reading of a message with the next commit; BadReading if it has none."""

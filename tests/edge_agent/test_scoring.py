@@ -33,9 +33,9 @@ def time() -> Timekeeper:
     return Timekeeper(Clock(trusted=True), doubt_ms=0)
 
 
-def scoring(journal: Journal) -> tuple[Scoring, GroupCommit]:
+def scoring(journal: Journal, topic: str = "reference/{gas}") -> tuple[Scoring, GroupCommit]:
     commits = GroupCommit(journal, "boot", commit_ms=1_000, commit_messages=20)
-    return Scoring(Settings(agent="van-1"), Reference(), journal, commits), commits
+    return Scoring(Settings(agent="van-1"), Reference(topic=topic), journal, commits), commits
 
 
 def message(payload: str, gas: str = "co", **changes: Any) -> Message:
@@ -66,6 +66,26 @@ def test_every_value_is_counted_once(journal: Journal, time: Timekeeper) -> None
     assert counted(taker) == expected
     commits.commit(now_ms=0)
     assert len([*journal.closed_windows.late_since("reference", 0)]) == 4
+
+
+@pytest.mark.parametrize(
+    ("template", "topic", "expected"),
+    [
+        ("lab/{gas}", "lab/co", True),
+        ("lab/{gas}", "lab/5A2D/op1", False),
+        ("lab/{gas}", "lab/", False),
+        ("{gas}", "co", True),
+        ("{gas}", "sensors/5A2D/op1", False),
+        ("lab/{gas}/ppm", "lab/co/ppm", True),
+        ("lab/{gas}/ppm", "lab/5A2D/op1/ppm", False),
+        ("lab/{gas}/lab", "lab/lab", False),
+    ],
+)
+def test_readings_of_sensors_are_not_taken(
+    journal: Journal, template: str, topic: str, expected: bool
+) -> None:
+    """Only one level stands for the gas, whatever begins and ends like the topic of the reference."""
+    assert scoring(journal, template)[0].takes(topic) is expected
 
 
 def test_no_more_than_eight_gases_are_taken(journal: Journal, time: Timekeeper) -> None:
