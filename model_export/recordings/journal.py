@@ -15,6 +15,7 @@ import numpy as np
 from edge_agent.core.errors import BadEstimate, BadRecording
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
 from edge_agent.core.model import Model
+from edge_agent.core.quality import Flag
 from edge_agent.core.reference import REFERENCE
 from edge_agent.core.tables import checksum, sound
 from edge_agent.core.units import PublishUnit
@@ -72,6 +73,8 @@ def _useless(estimate: Estimate | None, model: Model, thin: bool) -> str:
         return "too few values of the reference"
     if not {*model.channels, model.auxiliary} <= {*estimate.inputs}:
         return "an input of the bundle is missing"
+    if estimate.quality == Flag.FAIL:
+        return "an input is far outside the training data"
     return next((reason for reason in DOUBTED if reason in estimate.reasons), "")
 
 

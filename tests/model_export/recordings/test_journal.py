@@ -39,14 +39,15 @@ def write(state: Path, estimates: list[Estimate], values: list[Reading]) -> None
         journal.commit(Change(estimates=estimates, too_late=values), now_ms=0)
 
 
-def estimate(there: Dataset, place: int, reasons: tuple[str, ...] = ()) -> Estimate:
+def estimate(there: Dataset, place: int, reasons: tuple[str, ...] = (), quality: int = 1) -> Estimate:
     inputs = {
         "op1": there.inputs[place, 0],
         "op2": there.inputs[place, 1],
         "temperature": there.auxiliary[place],
     }
     start_ms = int(there.start_ms[place])
-    return Estimate("5A2D", start_ms, start_ms + WINDOW_MS, 1, reasons, inputs, {"expected": 15}, value=0.0)
+    end_ms, minutes = start_ms + WINDOW_MS, {"expected": 15}
+    return Estimate("5A2D", start_ms, end_ms, quality, reasons, inputs, minutes, value=0.0)
 
 
 def references(there: Dataset, minutes: int = 3) -> list[Reading]:
@@ -91,13 +92,20 @@ def test_adapt_makes_a_bundle_from_the_journal(
 
 
 def test_windows_of_no_use_are_counted(tmp_path: Path, there: Dataset) -> None:
-    """A sensor that was out, a doubtful clock, a reference that was switched on in the window."""
-    estimates = [estimate(there, place) for place in range(58)]
-    doubted = estimate(there, 58, ("clock_unsynchronised",))
-    write(tmp_path, [*estimates, doubted], references(there)[1:180])
+    """A sensor that was out, a doubtful clock, a loose electrode, a reference switched on in the window."""
+    estimates = [estimate(there, place) for place in range(56)]
+    outside = estimate(there, 56, ("op1_outside_training",), quality=3)
+    failed = estimate(there, 57, ("op1_outside_training",), quality=4)
+    doubted = estimate(there, 58, ("clock_unsynchronised",), quality=3)
+    write(tmp_path, [*estimates, outside, failed, doubted], references(there)[1:180])
     found = load_journal(tmp_path, linear())
-    reasons = {"too few values of the reference": 1, "clock_unsynchronised": 1, "no estimate": 1}
-    assert (len(found), dict(found.dropped_windows)) == (57, reasons)
+    reasons = {
+        "too few values of the reference": 1,
+        "an input is far outside the training data": 1,
+        "clock_unsynchronised": 1,
+        "no estimate": 1,
+    }
+    assert (len(found), dict(found.dropped_windows)) == (56, reasons)
 
 
 def test_a_reference_in_another_unit_is_converted(state: Path, there: Dataset) -> None:
