@@ -97,8 +97,9 @@ def _place(
 
 
 def _nowhere(sensor: str, row: Row, now_ms: int) -> Place:
-    late = _overdue(row["valid_until"], now_ms)
-    origin = row["dataset"], row["version"], row["until"], row["valid_until"]
+    valid_until = row.get("valid_until")  # a table of before this column has none
+    late = _overdue(valid_until, now_ms)
+    origin = row["dataset"], row["version"], row["until"], valid_until
     return Place(sensor, None, "nowhere", None, row["bundle"], *origin, late, None, silent=False)
 
 

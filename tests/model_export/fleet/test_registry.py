@@ -65,6 +65,14 @@ def test_every_sensor_has_a_state() -> None:
     assert (found[0].until, found[0].valid_until) == ("2023-01-01T00:00:00Z", "2023-07-01T00:00:00Z")
 
 
+def test_a_table_without_an_end_of_calibrations_is_read() -> None:
+    """A run of before that column: the sensor is there, and nothing is overdue."""
+    [row] = run_of(E=made("E"))
+    del row["valid_until"]
+    [found] = places(Heard(), [row], NOW_MS)
+    assert (found.state, found.valid_until, found.overdue) == ("nowhere", None, False)
+
+
 @pytest.mark.parametrize("payload", [b"", b"{", b"[" * 100_000, b"null", b"7", b'{"sensors": 3}', b"\xff"])
 def test_a_message_that_is_no_record_is_counted(payload: bytes) -> None:
     heard = Heard()
