@@ -9,6 +9,7 @@ from edge_agent.core.card import valid_until
 from edge_agent.core.errors import BadReading
 from edge_agent.core.messages import UNSTAMPED, Decoder, Reading, format_time
 from edge_agent.core.model import Model
+from edge_agent.core.reference import REFERENCE
 from edge_agent.core.windows import CLOSED_REMEMBERED, MINUTE_MS, Outcome, Windows
 from edge_agent.journal import Journal, Trace
 from edge_agent.mqtt import Message
@@ -175,6 +176,9 @@ class Intake:
         """The readings of a message; one without a timestamp gets its arrival plus `offset_ms`."""
         try:
             readings = self._decoder.decode(message.topic, message.payload)
+            if readings[0].sensor == REFERENCE:
+                text = f"{message.topic}: expected another name of a sensor than {REFERENCE}"
+                raise BadReading(text, "sensor")
         except BadReading:
             self.count("rejected", 1)
             raise

@@ -151,6 +151,14 @@ def test_what_is_not_a_reading_is_counted_and_said() -> None:
     assert counted(mine) == {"rejected": 1}
 
 
+def test_no_sensor_has_the_name_of_the_reference() -> None:
+    """The journal has the values of a reference under this name."""
+    taker = intake("reference")
+    with pytest.raises(BadReading, match="sensors/reference/op1: expected another name of a sensor"):
+        taker.decode(message()._replace(topic="sensors/reference/op1"), OFFSET_MS)
+    assert counted(taker) == {"rejected": 1}
+
+
 def test_every_kind_of_wrong_message_has_its_own_word() -> None:
     """The log limits the rate of each kind."""
     mine = intake(admitted="5A2D")
