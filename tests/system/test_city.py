@@ -87,13 +87,14 @@ def test_24_attempts_to_write_read_or_evict_another_van_fail(city: City, strange
         assert thief.say(topic, payload, retain=True) == "Not authorized", topic
     for pattern in READS:
         thief.listen(pattern)
-    said = [f"{VAN}/status", CO, f"{VAN}/response/q7", f"{VAN}/health"]
-    assert [mine.say(topic, "true") for topic in said] == ["Success"] * 4
+    told = [f"{VAN}/status", CO, f"{CO}/score", f"{VAN}/consensus/co", f"{VAN}/alert/5A2D/high"]
+    said = [*told, f"{VAN}/response/q7", f"{VAN}/health"]
+    assert [mine.say(topic, "true") for topic in said] == ["Success"] * 7
     # Its own messages come after those of van-1 would have come.
     assert thief.say("respire/van-2/status", "online") == "Success"
     wait_until(lambda: thief.heard and "respire/van-2/status" in consumer.heard, what="the last message")
     assert {*thief.heard} == {"respire/van-2/status"}
-    assert consumer.heard == [f"{VAN}/status", CO, f"{VAN}/health", "respire/van-2/status"]
+    assert consumer.heard == [*told, f"{VAN}/health", "respire/van-2/status"]
 
     assert evicting(city, stranger) == (True, [])
     assert mine.lost == []

@@ -20,6 +20,7 @@ from deploy.demo.processes import free_port, listening
 from edge_agent.cli import main
 from edge_agent.core import bundle
 from edge_agent.core.messages import decode_estimate
+from edge_agent.core.topics import OwnTopics
 from edge_agent.settings import Settings
 from tests.conftest import make_model
 from tests.support.broker import AgentProcess, wait_until
@@ -28,6 +29,19 @@ from tests.support.processes import run_program, start
 from tests.system.test_agent import QUICK, readings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
+OWN = OwnTopics("respire/van-1")
+PUBLISHED = (
+    OWN.health,
+    OWN.position,
+    OWN.estimate("5A2D"),
+    OWN.latest("5A2D"),
+    OWN.mean("5A2D", "8h"),
+    OWN.model("5A2D"),
+    OWN.score("5A2D"),
+    OWN.consensus,
+    OWN.alert("5A2D", "high"),
+    OWN.response("q7"),
+)
 USERS = ("van-1", "5A2D", "gps", "consumer", "dashboard")
 
 
@@ -190,6 +204,21 @@ def knock(name: str, port: int, client_id: str, transport: str) -> None:
     wait_until(lambda: answers, what=name)
     guest.disconnect()
     guest.loop_stop()
+
+
+def test_people_hear_everything_that_is_published_for_them(deployed: Deployed) -> None:
+    """Also the consensus, the alerts and the scores; what answers a request is for the dashboard alone."""
+    with (
+        deployed.user("consumer", "respire/#") as consumer,
+        deployed.user("dashboard", "respire/#") as page,
+        deployed.user("van-1") as agent,
+    ):
+        for topic in PUBLISHED:
+            assert agent.say(topic, topic) == "Success"
+        assert agent.say(OWN.status, "last") == "Success"
+        wait_until(lambda: all(user.heard[-1:] == [b"last"] for user in (consumer, page)), what="the last")
+        assert page.heard == [*(topic.encode() for topic in PUBLISHED), b"last"]
+        assert consumer.heard == [heard for heard in page.heard if b"/response/" not in heard]
 
 
 def test_nobody_can_say_what_is_not_theirs(deployed: Deployed) -> None:
