@@ -58,7 +58,7 @@ class Comparing:
     @property
     def waits(self) -> bool:
         """Whether there is more to do soon."""
-        return self._busy
+        return self._busy and bool(self._new)
 
     def note(self, committed: Iterable[Outgoing]) -> None:
         """These estimates are in the journal now."""

@@ -154,6 +154,11 @@ def test_of_one_value_there_is_none(gateway: Gateway) -> None:
     assert made["left_out"] == {"A": "alone", "B": "no_value", "C": "no_value"}
 
 
+def test_it_does_not_keep_the_loop_awake_when_nothing_is_left(gateway: Gateway) -> None:
+    assert len(gateway.take(*(estimate(sensor, 0, 1.0) for sensor in "ABC"))) == 1
+    assert not gateway._comparing.waits
+
+
 def test_a_restart_between_estimates_and_consensus_loses_none(tmp_path: Path, clock: HandClock) -> None:
     for window in range(3):
         gateway = Gateway(tmp_path, clock)
