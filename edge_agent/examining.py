@@ -44,7 +44,8 @@ class Examining:
         self._look, self._log = Every(LOOK_MS), logger()
         self._turns: Iterator[None] | None = None
         self._until = int(journal.fact(UNTIL) or 0)
-        self._examinations = {sensor: known for sensor in self._sensors() if (known := self._stored(sensor))}
+        # Also of sensors without a model: a bundle may be loaded later.
+        self._examinations = {sensor: known for sensor in self._chosen() if (known := self._stored(sensor))}
         for sensor, known in self._examinations.items():
             suspicions.put(sensor, known.suspicions)
 
@@ -72,8 +73,11 @@ class Examining:
                 raise
 
     def _sensors(self) -> list[str]:
+        return [each for each in self._chosen() if each in self._models]
+
+    def _chosen(self) -> list[str]:
         known = sorted(self._journal.closed_until())
-        return [each for each in known if each in self._models and (not self._only or each in self._only)]
+        return [each for each in known if not self._only or each in self._only]
 
     def _stored(self, sensor: str) -> Examination | None:
         with suppress(*DAMAGE):

@@ -41,6 +41,7 @@ class Gateway:
 
     def __init__(self, directory: Path) -> None:
         self._directory, self._clock = directory, HandClock(wall_ms=START_MS)
+        self.models = {*SENSORS}
         self.boot()
 
     def boot(self) -> None:
@@ -49,7 +50,7 @@ class Gateway:
         self._commits = GroupCommit(self.journal, "boot-1", 1_000, 20)
         self._time = Timekeeper(self._clock, doubt_ms=0)
         self.suspicions = Suspicions(DAY_MS)
-        self.examining = Examining(settings, self.journal, self._commits, {*SENSORS}, self.suspicions)
+        self.examining = Examining(settings, self.journal, self._commits, self.models, self.suspicions)
 
     def live(self, day: int, wrong: float) -> None:
         self._commits.add_estimates(list(day_of(day, wrong)), {})
@@ -106,3 +107,16 @@ def test_a_damaged_record_begins_anew(gateway: Gateway) -> None:
     with closing(gateway.journal):
         gateway.live(3, wrong=0.0)
         assert [json.loads(each or "")["examined"] for each in gateway.facts()] == [1, 3, 3, 3]
+
+
+def test_a_bundle_that_loads_after_the_start_goes_on_with_the_stored_examination(gateway: Gateway) -> None:
+    for day in range(6):
+        gateway.live(day, wrong=0.3)
+    gateway.journal.close()
+    gateway.models.clear()
+    gateway.boot()
+    gateway.models |= {*SENSORS}
+    with closing(gateway.journal):
+        assert gateway.suspicions.at("A", START_MS + 30 * DAY_MS) == ("disagrees",)
+        gateway.live(6, wrong=0.3)
+        assert [json.loads(each or "")["examined"] for each in gateway.facts()] == [6, 6, 6, 6]
