@@ -47,7 +47,7 @@ class Examining:
         # Also of sensors without a model: a bundle may be loaded later.
         self._examinations = {sensor: known for sensor in self._chosen() if (known := self._stored(sensor))}
         for sensor, known in self._examinations.items():
-            suspicions.put(sensor, known.suspicions)
+            suspicions.put(sensor, known.model, known.suspicions)
 
     @property
     def waits(self) -> bool:
@@ -105,7 +105,7 @@ class Examining:
         changed = updated(van, found, self._examinations, self._limit)
         for sensor, known in changed.items():
             self._commits.add_fact(FACT + sensor, json.dumps(known.record(), separators=(",", ":")))
-            self._suspicions.put(sensor, known.suspicions)
+            self._suspicions.put(sensor, known.model, known.suspicions)
             self._report(sensor, before.get(sensor, set()), {*known.since}, known)
         self._examinations |= changed
         self._until = day + 1

@@ -194,7 +194,7 @@ class Maintenance:
             sensors={
                 sensor: {
                     **heard.describe(sensor, models.get(sensor), silent_since_ms),
-                    "suspected": list(self._suspicions.at(sensor, self._time.now_ms)),
+                    "suspected": self._suspected(sensor),
                 }
                 for sensor in listed
             },
@@ -214,3 +214,7 @@ class Maintenance:
         )
         record["problems"] = self._problems.update(record, free_bytes, settled, self._time.now_ms)
         return record
+
+    def _suspected(self, sensor: str) -> list[str]:
+        model = self._bundles.models.get(sensor)
+        return list(self._suspicions.at(sensor, model.id if model else None, self._time.now_ms))

@@ -82,7 +82,8 @@ class Pipeline:
         warming, past_known = self._look_back(window, model, coverage, past or self._past)
         if place is None:
             place = self._place(window.start_ms, window.end_ms) if self._place else Place()
-        suspected = self._suspicions.at(window.sensor, window.start_ms) if self._suspicions else ()
+        known, model_id = self._suspicions, model.id if model else None
+        suspected = known.at(window.sensor, model_id, window.start_ms) if known else ()
         verdict = assess(window, model, synchronised, coverage, warming, past_known, place.moving, suspected)
         estimate = Estimate(
             sensor=window.sensor,

@@ -18,28 +18,30 @@ class Suspicion(NamedTuple):
 
 
 class Suspicions:
-    """By sensor; a day counts for windows from an hour after it is final, so that a restart changes nothing.
+    """By sensor and model; a day counts for windows from an hour after it is final, also after a restart.
 
     >>> suspicions = Suspicions(final_ms=DAY_MS)
-    >>> suspicions.put("5A2D", [Suspicion(DRIFTING, raised=10)])
-    >>> suspicions.at("5A2D", 12 * DAY_MS), suspicions.at("5A2D", 12 * DAY_MS + HOUR_MS)
-    ((), ('drifting',))
+    >>> suspicions.put("5A2D", "sha256:9f3c", [Suspicion(DRIFTING, raised=10)])
+    >>> [suspicions.at("5A2D", "sha256:9f3c", 12 * DAY_MS + late_ms) for late_ms in (0, HOUR_MS)]
+    [(), ('drifting',)]
     """
 
     def __init__(self, final_ms: int) -> None:
         self._final_ms = final_ms
-        self._known: dict[str, list[Suspicion]] = {}
+        self._known: dict[str, tuple[str | None, list[Suspicion]]] = {}
 
-    def put(self, sensor: str, found: Iterable[Suspicion]) -> None:
-        """All of one sensor, also those that are cleared."""
-        self._known[sensor] = list(found)
+    def put(self, sensor: str, model: str | None, found: Iterable[Suspicion]) -> None:
+        """All of one sensor with this model, also those that are cleared."""
+        self._known[sensor] = model, list(found)
 
-    def at(self, sensor: str, start_ms: int) -> tuple[str, ...]:
-        """The codes that hold for a window."""
+    def at(self, sensor: str, model: str | None, start_ms: int) -> tuple[str, ...]:
+        """The codes that hold for a window; none if they were raised with another model."""
+        examined, found = self._known.get(sensor, (None, []))
         held = {
             each.code
-            for each in self._known.get(sensor, ())
-            if self._from(each.raised) <= start_ms
+            for each in found
+            if examined == model
+            and self._from(each.raised) <= start_ms
             and (each.cleared is None or start_ms < self._from(each.cleared))
         }
         return tuple(code for code in CODES if code in held)

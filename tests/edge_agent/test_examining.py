@@ -18,7 +18,7 @@ from edge_agent.settings import Settings
 from tests.edge_agent.test_clock import HandClock
 
 START_MS, WINDOW_MS = 1_706_745_600_000, 3_600_000  # midnight
-SENSORS = "ABCD"
+SENSORS, MODEL = "ABCD", "sha256:9f3c"
 
 
 def day_of(day: int, wrong: float, seed: int = 1) -> Iterable[Estimate]:
@@ -32,7 +32,7 @@ def day_of(day: int, wrong: float, seed: int = 1) -> Iterable[Estimate]:
             yield Estimate(
                 sensor, start_ms, start_ms + WINDOW_MS, 1, (), {"temperature": 20.0}, {"op1": 15},
                 value=value, low=value - 0.08, high=value + 0.08, level=0.9, gas="CO", unit="ppm",
-                model="sha256:9f3c", agent="van-1",
+                model=MODEL, agent="van-1",
             )  # fmt: skip
 
 
@@ -75,9 +75,9 @@ def test_a_wrong_sensor_is_suspected_a_day_after_it_shows(gateway: Gateway) -> N
         for day in range(6):
             gateway.live(day, wrong=0.3)
         shown_ms = START_MS + 3 * DAY_MS + DAY_MS  # three days, and one until they are final
-        assert gateway.suspicions.at("A", shown_ms) == ()
-        assert gateway.suspicions.at("A", shown_ms + HOUR_MS) == ("disagrees",)
-        assert gateway.suspicions.at("B", shown_ms + DAY_MS) == ()
+        assert gateway.suspicions.at("A", MODEL, shown_ms) == ()
+        assert gateway.suspicions.at("A", MODEL, shown_ms + HOUR_MS) == ("disagrees",)
+        assert gateway.suspicions.at("B", MODEL, shown_ms + DAY_MS) == ()
 
 
 def test_a_restart_on_every_day_changes_nothing(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_restart_on_every_day_changes_nothing(tmp_path: Path) -> None:
             if restarts:
                 gateway.journal.close()
                 gateway.boot()
-        found.append((gateway.facts(), gateway.suspicions.at("A", START_MS + 30 * DAY_MS)))
+        found.append((gateway.facts(), gateway.suspicions.at("A", MODEL, START_MS + 30 * DAY_MS)))
         gateway.journal.close()
     assert found[0] == found[1]
     assert json.loads(found[0][0][0] or "")["examined"] == 7, "the last day is not final"
@@ -117,6 +117,6 @@ def test_a_bundle_that_loads_after_the_start_goes_on_with_the_stored_examination
     gateway.boot()
     gateway.models |= {*SENSORS}
     with closing(gateway.journal):
-        assert gateway.suspicions.at("A", START_MS + 30 * DAY_MS) == ("disagrees",)
+        assert gateway.suspicions.at("A", MODEL, START_MS + 30 * DAY_MS) == ("disagrees",)
         gateway.live(6, wrong=0.3)
         assert [json.loads(each or "")["examined"] for each in gateway.facts()] == [6, 6, 6, 6]

@@ -11,7 +11,7 @@ from tests.system.test_agent import START_MS, readings
 def test_estimates_have_the_reason_from_the_window_on_that_it_holds_for(model: Model) -> None:
     day = START_MS // DAY_MS
     suspicions = Suspicions(final_ms=START_MS % DAY_MS - HOUR_MS + 900_000 - DAY_MS)
-    suspicions.put(model.sensor, [Suspicion("drifting", raised=day)])
+    suspicions.put(model.sensor, model.id, [Suspicion("drifting", raised=day)])
     pipeline = Pipeline(Windows(), {model.sensor: model}, suspicions=suspicions)
     first, second, *_ = pipeline.replay(readings(minutes=31, sensors=(model.sensor,)))
     assert (first.quality, first.reasons) == (1, ())
@@ -20,9 +20,10 @@ def test_estimates_have_the_reason_from_the_window_on_that_it_holds_for(model: M
 
 def test_what_is_cleared_holds_no_more() -> None:
     suspicions = Suspicions(final_ms=0)
-    suspicions.put("5A2D", [Suspicion("disagrees", 3, 5), Suspicion("drifting", 4)])
-    held = [suspicions.at("5A2D", day * DAY_MS + HOUR_MS) for day in range(3, 8)]
+    suspicions.put("5A2D", "first", [Suspicion("disagrees", 3, 5), Suspicion("drifting", 4)])
+    held = [suspicions.at("5A2D", "first", day * DAY_MS + HOUR_MS) for day in range(3, 8)]
     assert held == [(), ("disagrees",), ("drifting", "disagrees"), ("drifting",), ("drifting",)]
+    assert suspicions.at("5A2D", "second", 5 * DAY_MS) == (), "another model is not under suspicion"
 
 
 def test_every_suspicion_is_a_problem_with_advice() -> None:
