@@ -5,7 +5,7 @@ import os
 import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-SUITES = ("core", "agent", "trainer", "fleet")
+SUITES = ("core", "agent", "whole_fit", "trainer", "fleet")
 
 
 def main(names: list[str]) -> None:
