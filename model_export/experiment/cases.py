@@ -48,6 +48,7 @@ class FittedMethod:
     details: Mapping[str, Any] = field(default_factory=dict)
     warming: Mapping[str, int] = field(default_factory=dict)
     model: Model | None = None
+    adapting: adapt.Adapting = field(default_factory=adapt.Adapting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +98,20 @@ def judge(method: FittedMethod, target: Member, matrix: Array | None = None, own
         return method.predict(inputs, part.auxiliary)
 
     here = target.train
-    gain, offset = adapt.fit_adapter(estimates(here), here.target, here.start_ms, adapt.Adapting())
-    return Judged(estimates(target.test), gain, offset, _interval_scores(method.model, target, matrix, own))
+    gain, offset = adapt.fit_adapter(estimates(here), here.target, here.start_ms, method.adapting)
+    return Judged(estimates(target.test), gain, offset, _interval_scores(method, target, matrix, own))
 
 
 def _interval_scores(
-    model: Model | None, target: Member, matrix: Array | None, own: bool
+    method: FittedMethod, target: Member, matrix: Array | None, own: bool
 ) -> tuple[Score, Score]:
     """Those of a model with an interval; only a sensor's own model promises one without adapter."""
+    model = method.model
     if model is None or model.interval is None or len(target.train) < adapt.MIN_WINDOWS:
         return NONE, NONE
     moved = replace(model, transfer=matrix) if own else replace(model, transfer=matrix, interval=None)
     try:
-        adapted = evaluate(adapt.adapt(moved, target.train), target.test)
+        adapted = evaluate(adapt.adapt(moved, target.train, method.adapting), target.test)
     except BadRecording:  # estimates that never change
         adapted = NONE
     return evaluate(moved, target.test), adapted

@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from edge_agent.core.errors import RespireError
-from model_export.experiment.cases import rows, same_sensor
+from model_export.experiment.cases import FittedMethod, rows, same_sensor
 from model_export.experiment.ledger import Fit, Ledger, Task
 from model_export.experiment.methods import COSTS, METHODS, Setup
 from model_export.experiment.pool import Progress, Say, in_parallel
@@ -107,11 +107,15 @@ def fit_one(members: Sequence[Member], settings: Settings, ledger: Ledger, task:
         settings.trials, settings.seed, source.sensor_type, settings.inputs == "warmed", settings.power
     )
     fitted = METHODS[task.method](source.train, setup)
-    seconds = perf_counter() - started
+    ledger.save(task, tested(fitted, source, members, perf_counter() - started))
+
+
+def tested(fitted: FittedMethod, source: Member, members: Sequence[Member], seconds: float) -> dict[str, Any]:
+    """A fit and all its results, as they are stored."""
     seen = [member.warmed(fitted.warming) for member in members]
     source = source.warmed(fitted.warming)
     own = same_sensor(fitted, source, seen)
-    fit = {
+    return {
         "parameters": fitted.parameters,
         "details": fitted.details,
         "seconds": seconds,
@@ -125,7 +129,6 @@ def fit_one(members: Sequence[Member], settings: Settings, ledger: Ledger, task:
             for dataset, judged in own.items()
         },
     }
-    ledger.save(task, fit)
 
 
 def gather(ledger: Ledger, tasks: Iterable[Task]) -> pd.DataFrame:

@@ -1,61 +1,28 @@
-"""Seven families of real recordings: python -m tests.bench.families DIRECTORY OUT [METHOD,…] [equal]
+"""Seven families of real recordings: python -m tests.bench.families DIRECTORY OUT [METHOD,…]
 
 Fits on the first 80 % of every recording and judges on the last 20 % of others: the same sensor at another
-site or in another season, and another sensor of the same box or site on the same days. R² is cut off at -1,
-so that no hopeless pair decides. It is averaged over pairs, then over the columns none, adapter, map
-(transfer) and both, then over families. With `equal` the baselines get the inputs of RESPIRE: warming, and
-the power that RESPIRE chose. An interrupted run is resumed.
+site or in another season, and another sensor of the same box or site on the same days. Every baseline has
+two rows: with the paper's inputs, and with ours (warming, or the power of a metal-oxide signal). Prints mean
+R², wins, coverage, and the figures that must hold. An interrupted run is resumed. It uses the cores that
+`taskset` allows.
 """
 
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from model_export.experiment.cases import RESPIRE
+from model_export.experiment.cases import RESPIRE, RESPIRE_PAPER
 from model_export.experiment.evaluation import Settings, evaluate
-from model_export.experiment.leaderboard import scores, wins
-from model_export.experiment.methods import METHODS, chosen
-from model_export.recordings.catalogue import collect
+from model_export.experiment.methods import chosen
+from model_export.recordings.catalogue import Collection, collect
+from tests.bench import earlier, family_tables, sound
 from tests.bench.real import markdown
+from tests.bench.table import row
 
-LOWEST = -1.0
-DEFAULT = "RR,MLP,RESPIRE-paper,RESPIRE"
-OTHER_PLACE = {"S1": "none", "S2": "adapter"}
-OTHER_SENSOR = {"S3": "none", "S3a": "adapter", "S4": "map", "S5": "both"}
-WITH_ADAPTER = ("adapter", "both")
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Cases that are averaged first: recordings of one make, the same sensor elsewhere or another one."""
-
-    title: str
-    make: str
-    same_sensor: bool
-
-    def of(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Its cases, and what was added to the model in each."""
-        elsewhere = table["kind"].isin(["SX", "XS", "XX"])
-        box, target = (table[name].str.partition("~")[0] for name in ("sensor", "target_sensor"))
-        names = OTHER_PLACE if self.same_sensor else OTHER_SENSOR
-        mine = (box == target) & box.str.startswith(self.make) & (elsewhere == self.same_sensor)
-        rows = table.assign(added=table["scenario"].map(names))[mine]
-        return rows[rows["added"].notna()]
-
-
-FAMILIES = (
-    Family("CAPTOR same sensor", "captor", True),
-    Family("CAPTOR other sensor", "captor", False),
-    Family("UCI", "uci", True),
-    Family("AirSensEUR CO", "airsenseur.co", False),
-    Family("AirSensEUR O3", "airsenseur.o3", False),
-    Family("MetaSense CO", "metasense", False),
-    Family("SATVAM O3", "satvam", True),
-)
+OURS = " with our inputs"
 
 
 def places(folder: Path) -> Iterator[str]:
@@ -71,72 +38,70 @@ def places(folder: Path) -> Iterator[str]:
                 gas, unit_of = ("o3", "ppb (ispra)") if o3 else ("co", "ppm (ispra)")
                 yield f"{path},airsenseur.{gas}~{unit},{site},jan20,{unit_of},{gas.upper()},,"
             case ["metasense", site, board]:
-                yield f"{path},metasense~{board},{site},sep17,ppb,CO,,"
-            case ["satvam", sensor, month, "o3"]:
-                yield f"{path},satvam.{sensor},{sensor},{month}19,ppb,O3,,"
+                yield f"{path},metasense.co~{board},{site},sep17,ppb,CO,,"
+            case ["metasense", site, board, "o3"]:
+                yield f"{path},metasense.o3~{board},{site},sep17,ppb,O3,,"
+            case ["metasense", site, board, "as", "delivered"]:
+                yield f"{path},metasense.faulty~{board},{site},sep17,ppb (faulty),CO,,"
+            case ["satvam", sensor, month, gas]:
+                yield f"{path},satvam.{gas}~{sensor},{sensor},{month}19,ppb,{gas.upper()},,"
 
 
-def means(table: pd.DataFrame, added: Sequence[str] = ("none", "adapter", "map", "both")) -> pd.DataFrame:
-    """Mean R² of each method in each family, and over the families."""
-    found = {}
-    for family in FAMILIES:
-        cases = family.of(table)
-        cases = cases[cases["added"].isin(added)].assign(r2=cases["r2"].clip(lower=LOWEST))
-        columns = cases.groupby(["method", "added"])["r2"].mean()
-        found[family.title] = columns.groupby("method").mean()
-    shown = pd.DataFrame(found).reindex([name for name in METHODS if name in set(table["method"])])
-    return shown.assign(mean=shown.mean(axis=1))
+def tables(found: Collection, out: Path, methods: Sequence[str]) -> pd.DataFrame:
+    """The cases of all methods; those of the baselines once more, with our inputs."""
+    jobs = len(os.sched_getaffinity(0))
+    plain = evaluate(found, out / "plain", methods, Settings(), jobs=jobs, say=print).table
+    before = earlier.table(found, out / "earlier", jobs)
+    baselines = [name for name in methods if name not in (RESPIRE, RESPIRE_PAPER)]
+    equal = Settings(inputs="warmed", power=True)
+    ours = evaluate(found, out / "equal", baselines, equal, jobs=jobs, say=print).table
+    return pd.concat([plain, before, ours.assign(method=ours["method"] + OURS)], ignore_index=True)
 
 
-def counted(table: pd.DataFrame) -> pd.DataFrame:
-    """Wins in each family without and with adapter, and how many cases that were; without the paper's."""
-    methods = [name for name in METHODS if name in set(table["method"]) and name != "RESPIRE-paper"]
-    found = {}
-    for family in FAMILIES:
-        cases = family.of(table)
-        for suffix, adapter in (("", False), (" + adapter", True)):
-            wide = scores(cases[cases["adapter"] == adapter], methods)
-            found[f"{family.title}{suffix} (of {len(wide)})"] = wins(wide)
-    shown = pd.DataFrame(found)
-    return shown.assign(
-        all=shown.filter(regex=r"^[^+]*$").sum(axis=1), all_with_adapter=shown.filter(like="+").sum(axis=1)
+def examined(manifest: Path, out: Path) -> sound.Found:
+    """What the doctor finds in each recording of the manifest."""
+    listed = pd.read_csv(manifest)
+    names = listed["sensor"] + "_" + listed["site"] + "-" + listed["season"].astype(str)
+    lengths = listed["window"].map({"1h": 3_600_000}).fillna(900_000).astype(int)
+    return sound.examined(zip(names, map(Path, listed["path"]), lengths, strict=True), out)
+
+
+def tell(table: pd.DataFrame, findings: sound.Found) -> None:
+    """Print all tables."""
+    without = [name for name, codes in findings.items() if not codes]
+    plain = table[~table["method"].str.endswith(OURS)]
+    equal = table[table["method"].str.endswith(OURS) | (table["method"] == RESPIRE)]
+    with_adapter = family_tables.means(table, family_tables.WITH_ADAPTER)
+    show("Mean R²", markdown(family_tables.means(table), 3))
+    show("Mean R², with adapter", markdown(with_adapter, 3))
+    show(
+        "Median R²: same recording; elsewhere without and with adapter",
+        markdown(family_tables.medians(table), 2),
     )
+    show("Wins, baselines with the paper's inputs", markdown(family_tables.counted(plain), 0))
+    show("Wins, baselines with our inputs", markdown(family_tables.counted(equal), 0))
+    show("90 % intervals", markdown(family_tables.intervals(table, without), 3))
+    listed = family_tables.own(table).sort_values("coverage")
+    listed["doctor"] = [", ".join(findings[name]) for name in map(str, listed.index)]
+    show("Coverage of each recording", listed.to_string(float_format="%.3g"))
+    show("Bounds", "")
+    for what, value, at_most, at_least in family_tables.bounds(table, without):
+        row(what, value, "", at_most, at_least)
 
 
-def intervals(table: pd.DataFrame) -> pd.DataFrame:
-    """Coverage of RESPIRE's 90 % intervals on test parts: the same recording, and with adapter elsewhere."""
-    own = table[(table["method"] == RESPIRE) & (table["kind"] == "SS") & (table["scenario"] == "S1")]
-    moved = pd.concat([family.of(table) for family in FAMILIES])
-    moved = moved[(moved["method"] == RESPIRE) & moved["added"].isin(WITH_ADAPTER)]
-    parts = {"same recording": own, "elsewhere, with adapter": moved}
-    site = moved[moved["kind"].isin(["XS", "XX"]) & moved["sensor"].str.startswith("captor")]
-    parts["another site, with adapter"] = site
-    rows = {
-        name: {
-            "cases": len(part),
-            "coverage": part["coverage"].mean(),
-            "share of cases with 0.8 or more": (part["coverage"] >= 0.8).mean(),
-            "promised": part["promised"].mean(),
-        }
-        for name, part in parts.items()
-    }
-    return pd.DataFrame(rows).T
+def show(title: str, text: str) -> None:
+    """Print one table."""
+    print(f"\n### {title}\n\n{text}")
 
 
-def main(folder: Path, out: Path, methods: str, equal: bool) -> None:
+def main(folder: Path, out: Path, methods: str) -> None:
     """Run and print."""
     out.mkdir(parents=True, exist_ok=True)
     manifest = out / "manifest.csv"
     manifest.write_text("\n".join(places(folder)) + "\n")
-    settings = Settings(inputs="warmed", power=True) if equal else Settings()
-    where, names = out / ("equal" if equal else "plain"), chosen(methods.split(","))
-    found = evaluate(collect(manifest), where, names, settings, jobs=os.cpu_count() or 1, say=print)
-    print("\n### Mean R²\n", markdown(means(found.table), 3), sep="\n")
-    print("\n### Mean R², with adapter\n", markdown(means(found.table, WITH_ADAPTER), 3), sep="\n")
-    print("\n### Wins\n", markdown(counted(found.table), 0), sep="\n")
-    print("\n### Intervals of RESPIRE\n", markdown(intervals(found.table), 3), sep="\n")
+    table = tables(collect(manifest), out, chosen(methods.split(",") if methods else ()))
+    tell(table, examined(manifest, out / "doctor.json"))
 
 
 if __name__ == "__main__":
-    given = [word for word in sys.argv[3:] if word != "equal"]
-    main(Path(sys.argv[1]), Path(sys.argv[2]), next(iter(given), DEFAULT), "equal" in sys.argv[3:])
+    main(Path(sys.argv[1]), Path(sys.argv[2]), next(iter(sys.argv[3:]), ""))

@@ -10,6 +10,8 @@ def row(
     """Print a figure beside its bound; return whether it is within."""
     holds = (at_most is None or value <= at_most) and (at_least is None or value >= at_least)
     bound = f"<= {at_most:g}" if at_most is not None else f">= {at_least:g}" if at_least is not None else ""
+    if at_most is not None and at_least is not None:
+        bound = f"{at_least:g} to {at_most:g}"
     mark = "" if not bound else "ok" if holds else "MISSED"
     print(f"{what:<66} {value:>12,.3f} {unit:<10} {bound:<10} {mark}", flush=True)
     return holds
