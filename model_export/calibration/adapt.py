@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
-from model_export.calibration.interval import DAY_MS, LEVEL, leave_out, measured, together
+from model_export.calibration.interval import DAY_MS, LEVEL, leave_out, measured
 from model_export.recordings.dataset import Dataset, require_windows
 from model_export.regression.metrics import varies
 
@@ -72,7 +72,7 @@ def adapt(model: Model, dataset: Dataset, how: Adapting | None = None) -> Model:
     return replace(
         model,
         adapter=(gain * old_gain, gain * old_offset + offset),
-        interval=measured(together(held), model.interval.level if model.interval else LEVEL),
+        interval=measured(held, model.interval.level if model.interval else LEVEL),
         id="",
     )
 

@@ -21,7 +21,6 @@ from model_export.calibration.interval import (
     inside,
     leave_out,
     measured,
-    together,
 )
 from model_export.recordings.dataset import Dataset, SensorType, Stamp, require_trainable, split, windows
 from model_export.recordings.recording import Recording
@@ -83,7 +82,7 @@ def metal_oxide(recipe: Recipe) -> Recipe:
     return replace(recipe, sensor_type="metal-oxide", powers=evidence.POWERS, warming={})
 
 
-def for_sensor(recipe: Recipe, sensor_type: SensorType) -> Recipe:
+def for_sensor(recipe: Recipe, sensor_type: str) -> Recipe:
     """The same for a type of sensor."""
     return metal_oxide(recipe) if sensor_type == "metal-oxide" else recipe
 
@@ -195,7 +194,7 @@ def fit_with_interval(train: Dataset, fit_to: Fit, recipe: Recipe) -> Calibratio
         return np.asarray(fit_to(kept).predict(inputs, auxiliary) + lost)
 
     held = leave_out(train, estimate)
-    interval = measured(together(held), recipe.level)
+    interval = measured(held, recipe.level)
     covered = {name: coverage(part, interval) for name, part in held.items()}
     return replace(calibration, model=replace(calibration.model, interval=interval), covered=covered)
 

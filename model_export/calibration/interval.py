@@ -2,12 +2,14 @@
 
 **Which residuals.** A calibration serves days, temperatures and concentrations that it did not see. So the
 train part is cut four times: into stretches of time, of temperature, of the first channel and of the
-reference. Each stretch is estimated by a model that was fitted to the rest.
+reference. Each stretch is estimated by a model that was fitted to the rest. Once more it is cut into
+quarters of time, each estimated from those before.
 
 **How they become an interval.** |residual| grows with the estimate ŷ: its line is b0 + b1·max(ŷ - y0, 0). The
 quantile of |residual| over that line gives the factor; every day counts the same, however many windows it
-has. Windows of a day are alike, so few days are few observations: the factor is that of Student's t instead
-of a normal distribution, with as many observations as are independent.
+has. Each kind of stretch has its own quantile, and the largest counts. Windows of a day are alike, so few
+days are few observations: the factor is that of Student's t instead of a normal distribution, with as many
+observations as are independent.
 
 `conformal` is the simpler way for a single number: if a fresh residual is exchangeable with n others, the
 ⌈(n + 1)·level⌉-th smallest covers it with probability `level`, for any model and any noise.
@@ -15,7 +17,7 @@ of a normal distribution, with as many observations as are independent.
 No method gives coverage where conditions are unlike the recording: another season, site or sensor.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, inf
@@ -28,8 +30,10 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Interval, Model
 from model_export.recordings.dataset import Dataset
+from model_export.recordings.recording import REFERENCE
 
 LEVEL = 0.9
+LATER = "later"  # windows estimated from those before them
 STRETCHES = 4
 IN_TIME, IN_VALUE = 5, 4  # stretches
 DAY_MS = 86_400_000
@@ -65,12 +69,7 @@ def conformal(residuals: Array, level: float = LEVEL) -> Interval:
 
 def forward_conformal(dataset: Dataset, estimate: Estimate, level: float = LEVEL) -> Interval:
     """The interval from residuals of stretches of time, each estimated from those before it."""
-    bounds = np.linspace(0, len(dataset), STRETCHES + 1).round().astype(int).tolist()
-    stretches = [
-        (dataset.part(slice(start)), dataset.part(slice(start, end))) for start, end in pairwise(bounds[1:])
-    ]
-    residuals = [after.target - estimate(before, after) for before, after in stretches]
-    return conformal(np.concatenate(residuals), level)
+    return conformal(_later(dataset, estimate).residual, level)
 
 
 def leave_out(dataset: Dataset, estimate: Estimate) -> dict[str, Held]:
@@ -79,16 +78,18 @@ def leave_out(dataset: Dataset, estimate: Estimate) -> dict[str, Held]:
         "time": (dataset.start_ms, IN_TIME),
         dataset.channels[0]: (dataset.inputs[:, 0], IN_VALUE),
         "temperature": (dataset.auxiliary, IN_VALUE),
-        "reference": (dataset.target, IN_VALUE),
+        REFERENCE: (dataset.target, IN_VALUE),
     }
-    return {
+    found = {
         name: _held(dataset, estimate, np.argsort(values, kind="stable"), count)
         for name, (values, count) in orders.items()
     }
+    return {**found, LATER: _later(dataset, estimate)}
 
 
-def measured(held: Held, level: float = LEVEL) -> Interval:
-    """The interval of windows that were left out."""
+def measured(parts: Mapping[str, Held], level: float = LEVEL) -> Interval:
+    """The interval that covers the windows of every kind of stretch that was left out."""
+    held = _together(parts)
     if len(held.residual) < 2:
         raise BadRecording("interval: expected at least 2 held-out windows; add a longer recording")
     size = np.abs(held.residual)
@@ -96,11 +97,23 @@ def measured(held: Held, level: float = LEVEL) -> Interval:
     above = np.maximum(held.estimate - origin, 0.0)
     base, slope = _line(above, size)
     relative = held.residual / np.maximum(base + slope * above, 1e-12 * max(float(size.max()), 1e-300))
-    factor = _quantile(np.abs(relative), held.day, level) * _few_days(relative, held.day, level)
+    factor = _widest(parts, np.abs(relative), held.day, level) * _few_days(relative, held.day, level)
     return Interval(factor * base, level, factor * slope, origin)
 
 
-def together(parts: dict[str, Held]) -> Held:
+def _widest(parts: Mapping[str, Held], values: Array, day: NDArray[np.int64], level: float) -> float:
+    """The largest quantile of a kind of stretch, or of all windows together.
+
+    Stretches of the reference count only in the latter: chosen by the value itself, they have the largest
+    errors also where nothing is wrong.
+    """
+    ends = np.cumsum([len(part.residual) for part in parts.values()])[:-1]
+    kinds = zip(parts, np.split(values, ends), np.split(day, ends), strict=True)
+    each = [_quantile(own, days, level) for name, own, days in kinds if name != REFERENCE]
+    return max(*each, _quantile(values, day, level))
+
+
+def _together(parts: Mapping[str, Held]) -> Held:
     """All of them as one."""
     fields = ((part.residual, part.estimate, part.day) for part in parts.values())
     return Held(*(np.concatenate(column) for column in zip(*fields, strict=True)))
@@ -109,6 +122,21 @@ def together(parts: dict[str, Held]) -> Held:
 def coverage(held: Held, interval: Interval) -> float:
     """The share of the windows inside the interval."""
     return float(np.mean(np.abs(held.residual) <= interval.half_widths(held.estimate)))
+
+
+def _later(dataset: Dataset, estimate: Estimate) -> Held:
+    """Each quarter of the time but the first, estimated from what came before."""
+    found = []
+    for start, end in _quarters(len(dataset)):
+        held = dataset.part(slice(start, end))
+        there = estimate(dataset.part(slice(start)), held)
+        found.append((held.target - there, there, held.start_ms // DAY_MS))
+    return Held(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _quarters(count: int) -> list[tuple[int, int]]:
+    bounds = np.linspace(0, count, STRETCHES + 1).round().astype(int).tolist()
+    return [*pairwise(bounds[1:])]
 
 
 def _held(dataset: Dataset, estimate: Estimate, order: NDArray[np.intp], count: int) -> Held:

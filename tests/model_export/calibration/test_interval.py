@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Interval
-from model_export.calibration.interval import Held, conformal, forward_conformal, leave_out, measured
+from model_export.calibration.interval import (
+    Held,
+    conformal,
+    coverage,
+    forward_conformal,
+    leave_out,
+    measured,
+)
 from model_export.recordings.dataset import Dataset
 from tests.support.models import drawn
 
@@ -77,11 +84,12 @@ def test_every_window_is_left_out_once_in_each_order_and_never_seen() -> None:
 
     def estimator(kept: Dataset, left: Dataset) -> Array:
         assert not {*kept.start_ms.tolist()} & {*left.start_ms.tolist()}
-        assert len(kept) + len(left) == 57
+        assert len(kept) + len(left) == 57 or kept.start_ms[-1] < left.start_ms[0]
         return left.target - 1.0
 
     held = leave_out(dataset, estimator)
-    assert list(held) == ["time", "op1", "temperature", "reference"]
+    assert list(held) == ["time", "op1", "temperature", "reference", "later"]
+    assert (held.pop("later").estimate + 1.0).tolist() == pytest.approx(dataset.target[14:].tolist())
     for part in held.values():
         assert sorted(part.estimate + 1.0) == sorted(dataset.target.tolist())
 
@@ -91,12 +99,22 @@ def test_the_width_follows_the_errors() -> None:
     random, days = np.random.default_rng(0), np.repeat(np.arange(40, dtype=np.int64), 50)
     estimate = random.uniform(0.0, 2.0, 2000)
     noise = random.normal(size=2000)
-    grown = measured(Held(noise * (0.1 + 0.2 * estimate), estimate, days))
+    grown = measured({"time": Held(noise * (0.1 + 0.2 * estimate), estimate, days)})
     # Four times as far off, but the narrow end keeps three quarters of the mean width.
     assert 1.5 < grown.half_widths(2.0) / grown.half_widths(0.0) < 4.0
     inside = np.abs(random.normal(size=2000)) * (0.1 + 0.2 * estimate) <= grown.half_widths(estimate)
     assert 0.87 <= inside.mean() <= 0.93
     few = np.repeat(np.arange(4, dtype=np.int64), 500)
     shifted = np.repeat(random.normal(size=4), 500) + 0.1 * noise
-    alike = measured(Held(random.permutation(shifted), estimate, few))
-    assert measured(Held(shifted, estimate, few)).half_width > 1.2 * alike.half_width
+    alike = measured({"time": Held(random.permutation(shifted), estimate, few)})
+    assert measured({"time": Held(shifted, estimate, few)}).half_width > 1.2 * alike.half_width
+
+
+def test_the_kind_of_stretch_with_the_largest_errors_decides() -> None:
+    """Temperatures that the model does not know are covered, however well it knows all times."""
+    random, days = np.random.default_rng(0), np.repeat(np.arange(40, dtype=np.int64), 50)
+    estimate, noise = random.uniform(0.0, 2.0, 2000), random.normal(size=2000)
+    parts = {"time": Held(noise, estimate, days), "temperature": Held(3.0 * noise, estimate, days)}
+    interval = measured(parts)
+    assert 0.89 <= coverage(parts["temperature"], interval) <= 0.91
+    assert coverage(parts["time"], interval) > 0.99
