@@ -31,7 +31,7 @@ def weight_curves(models: Mapping[str, Curves], unit: str, title: str) -> Figure
     panels = figure.subplots(rows, len(models), sharex="col", sharey="row", squeeze=False)
     colours = [BLUE, ORANGE, GREEN, VERMILLION]
     for column, (name, curves) in enumerate(models.items()):
-        panels[0, column].set_title(name, fontsize=8.5, loc="left")
+        panels[0, column].set_title(name.replace("_", "\n"), fontsize=8.5, loc="left")
         for row, curve in enumerate(curves["curves"]):
             bias = row == len(curves["curves"]) - 1
             panels[row, column].plot(curves["temperature"], curve, color=INK if bias else colours[row % 4])

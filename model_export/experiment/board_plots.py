@@ -16,6 +16,7 @@ from model_export.figures.axes import BLUE, GREY, INK, ORANGE, PALE, SKY, STYLE,
 
 COLOURS = "PRGn"  # from dark purple, poor, to dark green, good; distinct for any kind of colour vision
 SCALE = Normalize(0.0, 1.0)  # of R²; 0 is no better than the mean of the reference
+MOST_NUMBERS = 12  # columns of a heatmap with a number in each cell
 COLOUR_OF = {"train": GREY, "SS": INK, "SX": SKY, "XS": BLUE, "XX": ORANGE}
 COLOUR_OF |= {"S3": GREY, "S3a": SKY, "S4": BLUE, "S5": ORANGE}
 
@@ -42,16 +43,19 @@ def leaders(board: pd.DataFrame, kinds: Sequence[str], title: str) -> Figure:
 @rc_context(STYLE)
 def heatmap(values: pd.DataFrame, title: str, label: str, **axis: str) -> Figure:
     """R² as numbers and colours, one row and column for each of the table's; `axis` names the axes."""
-    figure, axes = single(1.1 + 0.35 * len(values), title)
+    tall = 0.35 if values.shape[1] <= MOST_NUMBERS else 0.16
+    figure, axes = single(1.1 + tall * len(values), title)
     image = axes.imshow(values, cmap=COLOURS, norm=SCALE, aspect="auto")
     for (row, column), value in np.ndenumerate(values.to_numpy(dtype=float)):
-        if np.isfinite(value):
+        if np.isfinite(value) and values.shape[1] <= MOST_NUMBERS:
             colour = INK if 0.2 < value < 0.8 else "white"
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
     names = [name.replace(" with adapter", "\n+ adapter") for name in values.columns]
     crowded = sum(max(map(len, name.split("\n"))) for name in names) > 40
     axes.set_xticks(range(len(names)), names, rotation=90 if crowded else 0)
     axes.set_yticks(range(len(values)), values.index)
+    if len(names) > MOST_NUMBERS:
+        axes.tick_params(labelsize=6.5)
     axes.set(facecolor=PALE, **axis)
     axes.grid(visible=False)
     _embolden(axes.get_yticklabels())

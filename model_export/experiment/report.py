@@ -18,6 +18,7 @@ from model_export.experiment.leaderboard import (
     variants,
 )
 from model_export.figures.webpage import Picture, Section
+from model_export.recordings.catalogue import Member
 
 
 def sections(found: Experiment, corrected: Experiment | None) -> list[Section]:
@@ -127,7 +128,7 @@ def _sensors(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pi
         "On the sensor itself without (S1) and with adapter (S2); on the other sensor as it is (S3), with "
         "transfer (S4), and with transfer and adapter (S5). A bar that is cut shows its value."
     )
-    title = f"Sensors {pair[0]} and {pair[1]} in each other's place"
+    title = "Two sensors in each other's place"
     yield Picture(case_plots.scenario_bars(bars, title), caption, "scenarios")
     title = "The model of one sensor on another"
     caption = "With transfer and adapter. A pale row or column is a sensor to look at."
@@ -142,17 +143,18 @@ def _sensors(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pi
     sound = set(table["sensor"]) - suspects
     if suspects and len(sound) > 1:
         groups = {
-            f"suspect: {', '.join(sorted(suspects))}": showcase.gaps(
-                table, respire, suspects, sound | suspects
-            ),
+            "suspects": showcase.gaps(table, respire, suspects, sound | suspects),
             "sound sensors": showcase.gaps(table, respire, sound, sound),
         }
-        caption = "Sound sensors lose next to nothing. A suspect's models are poor on the sensor itself."
+        caption = (
+            "Sound sensors lose next to nothing. A suspect's models are poor on the sensor itself. "
+            f"Suspects: {', '.join(sorted(suspects))}."
+        )
         yield Picture(case_plots.gap_density(groups, "What another sensor costs"), caption, "s5-s2")
 
 
 def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Picture]:
-    fits = found.fits(respire)
+    fits = _alike(found.fits(respire), suspects)
     sensors = sorted({member.place.sensor for member in fits})
     sound = [name for name in sensors if name not in suspects]
     shown = [*sound[:1], *(name for name in sensors if name in suspects)][:2] if suspects else sound[:2]
@@ -171,6 +173,12 @@ def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pic
     caption = "On the train parts, over all fits: median and middle half. The dotted line is a loss of 0.01."
     title = "R² lost by smaller models"
     yield Picture(model_plots.compression_curves(lost, title), caption, "compression")
+
+
+def _alike(fits: Sequence[Member], suspects: set[str]) -> list[Member]:
+    """The fits whose weights can be compared, with those of a suspect if there is one."""
+    first = next((one for one in fits if one.place.sensor in suspects), fits[0])
+    return [one for one in fits if one.comparable(first)]
 
 
 def _fault(found: Experiment, corrected: Experiment, respire: str) -> Iterator[Picture]:
