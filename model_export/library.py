@@ -34,7 +34,7 @@ from model_export.files import write_atomically
 from model_export.recordings.dataset import Dataset, Stamp, parse_window, require_windows, split, windows
 from model_export.recordings.mending import Mending
 from model_export.recordings.names import dataset_of, identity
-from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
+from model_export.recordings.recording import CELL, REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.stamps import UNREADABLE, Dates, parse_stamps
 from model_export.recordings.table_files import Shape
 from model_export.recordings.tables import Layout, cadence_minutes, read
@@ -199,7 +199,7 @@ def fit(
     `out` the bundle is also written to a file.
     """
     recipe, source = recipe or Recipe(), Source(Layout(), reference, test_share, _window_ms(window))
-    found = examined(recording, source, strict=strict)
+    found = examined(recording, source, strict=strict, sensor_type=recipe.sensor_type)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "new.bundle" if out is None else Path(out)
         result = fit_recording(recording, unit, path, source=source, recipe=recipe, progress=progress)
@@ -243,7 +243,7 @@ def adapt(
     """The bundle with a gain and an offset fitted to the first windows of a recording elsewhere."""
     model = bundle.model
     source = Source(Layout(), reference, test_share, model.window_ms)
-    found = examined(recording, source, strict=strict)
+    found = examined(recording, source, strict=strict, sensor_type=model.sensor_type)
     dataset = _beside(model, recording, reference)
     part, test = split(dataset, test_share)
     moved = _sealed(_noted(export.renewed(adapted(model, part, how), part), adapted_on=dataset.name))
@@ -266,11 +266,11 @@ def transfer(bundle: Bundle, source: Recording, target: Recording, *, strict: bo
 
 
 def diagnose(
-    *recordings: Recording, window: str | int = WINDOW_MS, reference: Stamp = "auto"
+    *recordings: Recording, window: str | int = WINDOW_MS, reference: Stamp = "auto", sensor_type: str = CELL
 ) -> list[Finding]:
     """The faults of recordings, the gravest first (docs/doctor.md)."""
-    window_ms = _window_ms(window)
-    return findings_of([case_of(one, dataset_of(one), reference, window_ms) for one in recordings])
+    how = reference, _window_ms(window), sensor_type
+    return findings_of([case_of(one, dataset_of(one), *how) for one in recordings])
 
 
 def _window_ms(window: str | int) -> int:

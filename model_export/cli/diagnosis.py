@@ -17,6 +17,7 @@ from model_export.doctor.examination import warnings
 from model_export.doctor.prepare import case_of
 from model_export.figures.axes import png
 from model_export.files import require_places, write_atomically
+from model_export.recordings.recording import CELL
 from model_export.recordings.tables import read
 
 
@@ -25,6 +26,7 @@ def diagnose(
     sensor: str | None,
     *,
     source: Source,
+    sensor_type: str = CELL,
     plot: Path | None = None,
     mend: Path | None = None,
     progress: Progress | None = None,
@@ -33,12 +35,13 @@ def diagnose(
     require_places(plot=plot, table=mend, inputs=data)
     _require_one(data, mend)
     owner = None if sensor is None else require_sensor(sensor)
-    found = diagnosed(data, owner, source.layout, source.reference, source.window_ms, progress)
+    how = source.reference, source.window_ms, sensor_type
+    found = diagnosed(data, owner, source.layout, *how, progress)
     if not found.cases:
         raise BadRecording(next(iter(found.skipped.values())))
     if plot:
         write_atomically(plot, png(picture.picture(found)))
-    figures, lines = _mended(data[0], found, source, mend) if mend else ({}, ())
+    figures, lines = _mended(data[0], found, source, mend, sensor_type) if mend else ({}, ())
     return CommandResult(words.data(found) | figures, (*words.lines(found), *lines), diagnose_sentence(found))
 
 
@@ -50,14 +53,15 @@ def _require_one(data: Sequence[Path], mend: Path | None) -> None:
 
 
 def _mended(
-    path: Path, found: Diagnosis, source: Source, out: Path
+    path: Path, found: Diagnosis, source: Source, out: Path, sensor_type: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Write the corrected recording, and examine it again."""
     (case,) = found.cases
     done = mends.write(read([path], case.sensor, source.layout), found.findings, out)
     if done is None:
         return {"mended": None}, (f"nothing to correct; {out} was not written",)
-    left = findings_of([case_of(done.recording, case.dataset, source.reference, source.window_ms)])
+    how = source.reference, source.window_ms, sensor_type
+    left = findings_of([case_of(done.recording, case.dataset, *how)])
     figures = {
         "recording": str(done.path),
         "note": str(done.note),

@@ -239,6 +239,7 @@ def diagnose(
     sensor: Annotated[str | None, typer.Option(help="The sensor's id, if file names do not have it.")] = None,
     plot: Plot = None,
     source: "Source",
+    sensor_type: SensorType = "electrochemical",
     mend: Annotated[
         Path | None, typer.Option(help="Write the recording with its faults corrected (CSV).")
     ] = None,
@@ -259,6 +260,7 @@ def diagnose(
             data,
             sensor,
             source=source,
+            sensor_type=sensor_type,
             plot=plot,
             mend=mend,
             progress=progress,

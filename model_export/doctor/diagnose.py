@@ -24,6 +24,7 @@ from model_export.doctor.case import Case, Diagnosis
 from model_export.doctor.finding import Finding, by_severity
 from model_export.doctor.prepare import open_case
 from model_export.recordings.dataset import Stamp
+from model_export.recordings.recording import CELL
 from model_export.recordings.tables import Layout
 
 Check = Callable[[Sequence[Case]], Iterator[Finding]]
@@ -56,6 +57,7 @@ def diagnose(
     layout: Layout | None = None,
     stamp: Stamp = "auto",
     window_ms: int = WINDOW_MS,
+    sensor_type: str = CELL,
     progress: Progress | None = None,
 ) -> Diagnosis:
     """All findings in these files; a file that cannot be read is skipped."""
@@ -63,7 +65,7 @@ def diagnose(
     skipped: dict[str, str] = {}
     for done, path in enumerate(paths):
         try:
-            cases.append(open_case(path, sensor, layout, stamp, window_ms))
+            cases.append(open_case(path, sensor, layout, stamp, window_ms, sensor_type))
         except BadRecording as error:
             skipped[str(path)] = str(error)
         if progress:

@@ -11,12 +11,18 @@ from model_export.doctor.diagnose import ALONE, findings_of
 from model_export.doctor.finding import Finding
 from model_export.doctor.prepare import case_of, case_without_reference
 from model_export.recordings.names import dataset_of
-from model_export.recordings.recording import Recording
+from model_export.recordings.recording import CELL, Recording
 
 
-def examined(recording: Recording, source: Source, *, strict: bool = False) -> list[Finding]:
+def examined(
+    recording: Recording,
+    source: Source,
+    *,
+    strict: bool = False,
+    sensor_type: str = CELL,
+) -> list[Finding]:
     """The findings of one sensor's recording; `strict` refuses grave ones."""
-    case = case_of(recording, dataset_of(recording), source.reference, source.window_ms)
+    case = case_of(recording, dataset_of(recording), source.reference, source.window_ms, sensor_type)
     return _accepted(findings_of([case]), recording.name, strict)
 
 

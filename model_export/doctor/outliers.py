@@ -77,4 +77,4 @@ def _far(residual: Array) -> Array:
 def _astray(smooth: Smooth) -> float:
     """The root mean square distance of plain least squares from the law, in robust standard deviations."""
     plain = smooth.design @ (np.linalg.pinv(smooth.design) @ smooth.data.y)
-    return float(np.sqrt(np.mean((plain - smooth.fitted) ** 2)) / (smooth.spread or 1.0))
+    return float(np.sqrt(np.mean((plain - smooth.data.y + smooth.residual) ** 2)) / (smooth.spread or 1.0))

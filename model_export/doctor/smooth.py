@@ -1,10 +1,12 @@
 """The law of a sound sensor: weights that change slowly with temperature, fitted without outliers.
 
-    y = Σₖ zᵏ·(aₖ·x + cₖ) + noise,   k = 0 … DEGREE,   z the standardised temperature
+    y = Σₖ zᵏ·(aₖ·x + cₖ) + d·warming + noise,   k = 0 … DEGREE,   z the standardised temperature
 
-Null distributions are simulated around it.
+A cell is heavier than the thermometer beside it. Without warming its lag would look like a fault.
+Null distributions are simulated around the law.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +28,7 @@ class Smooth:
 
     data: Standardised
     design: Array  # (n, p)
-    fitted: Array  # (n,)
+    fitted: Array  # (n,), without what warming adds
     residual: Array  # (n,)
     tamed: Array  # (n,), clipped at CLIP robust standard deviations
 
@@ -36,12 +38,22 @@ class Smooth:
         return robust_spread(self.residual)
 
 
-def smooth(dataset: Dataset) -> Smooth:
-    """The law of a dataset."""
+def smooth(dataset: Dataset, memories_ms: Mapping[str, int] | None = None) -> Smooth:
+    """The law of a dataset, with warming of these memories."""
     data = standardised(dataset.inputs, dataset.auxiliary, dataset.target)
     u = regressors(data.x)
-    design = np.column_stack([data.z[:, None] ** k * u for k in range(DEGREE + 1)])
-    return Smooth(data, design, *huber(design, data.y))
+    weights = np.column_stack([data.z[:, None] ** k * u for k in range(DEGREE + 1)])
+    design = np.column_stack([weights, _warmings(dataset, memories_ms or {})])
+    fitted, residual, tamed = huber(design, data.y)
+    warmed = design[:, weights.shape[1] :] @ np.linalg.lstsq(design, fitted)[0][weights.shape[1] :]
+    return Smooth(data, design, fitted - warmed, residual, tamed)
+
+
+def _warmings(dataset: Dataset, memories_ms: Mapping[str, int]) -> Array:
+    """How much warmer it is than in the last hours, (n, memories), without memories that say nothing."""
+    warmed = dataset.warmed(memories_ms).inputs[:, len(dataset.channels) :]
+    spread = warmed.std(axis=0)
+    return np.asarray((warmed[:, spread > 0.0] - warmed.mean(axis=0)[spread > 0.0]) / spread[spread > 0.0])
 
 
 def huber(design: Array, target: Array) -> tuple[Array, Array, Array]:

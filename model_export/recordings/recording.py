@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from edge_agent.core.kernel import Array
 
 TEMPERATURE, REFERENCE = "temperature", "reference"
+CELL = "electrochemical"  # the usual type of sensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from model_export.experiment.cases import RESPIRE, RESPIRE_PAPER
 from model_export.experiment.evaluation import Settings, evaluate
 from model_export.experiment.methods import chosen
 from model_export.recordings.catalogue import Collection, collect
+from model_export.recordings.recording import CELL
 from tests.bench import earlier, family_tables, sound
-from tests.bench.real import markdown
-from tests.bench.table import row
+from tests.bench.table import markdown, row
 
 OURS = " with our inputs"
 
@@ -63,7 +63,8 @@ def examined(manifest: Path, out: Path) -> sound.Found:
     listed = pd.read_csv(manifest)
     names = listed["sensor"] + "_" + listed["site"] + "-" + listed["season"].astype(str)
     lengths = listed["window"].map({"1h": 3_600_000}).fillna(900_000).astype(int)
-    return sound.examined(zip(names, map(Path, listed["path"]), lengths, strict=True), out)
+    paths, types = map(Path, listed["path"]), listed["sensor_type"].fillna(CELL)
+    return sound.examined(zip(names, paths, lengths, types, strict=True), out)
 
 
 def tell(table: pd.DataFrame, findings: sound.Found) -> None:

@@ -1,7 +1,9 @@
-"""One line a figure: name, value, bound, and whether it is within the bound."""
+"""Figures for people: one line each with its bound, or a table in Markdown."""
 
 import time
 from collections.abc import Callable
+
+import pandas as pd
 
 
 def row(
@@ -26,3 +28,12 @@ def cpu_us(function: Callable[[], object], times: int, rounds: int = 5) -> float
             function()
         best = min(best, time.process_time() - before)
     return best / times * 1e6
+
+
+def markdown(table: pd.DataFrame, digits: int) -> str:
+    """A table of numbers, one row a method or part."""
+    lines = [f"| | {' | '.join(table.columns)} |", "|---|" + "--:|" * table.shape[1]]
+    lines += [
+        f"| {name} | {' | '.join(f'{cell:.{digits}f}' for cell in row)} |" for name, row in table.iterrows()
+    ]
+    return "\n".join(lines)

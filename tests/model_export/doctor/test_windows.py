@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from edge_agent.core.robust import robust_spread
+from model_export.calibration.fit import Recipe
 from model_export.doctor import coverage, drift, erratic, outliers
 from model_export.doctor.finding import Finding
+from model_export.doctor.prepare import law_of
 from model_export.doctor.smooth import huber, smooth
 from model_export.recordings.dataset import Dataset, windows
 from tests.support.cases import of_windows
@@ -52,6 +54,17 @@ def test_the_law_is_not_led_astray_by_outliers() -> None:
     assert fitted == pytest.approx(design @ [2.0, 1.0], abs=0.1)
     assert np.abs(residual[::20]).min() > 40.0
     assert np.abs(tamed).max() <= 4.0 * robust_spread(residual) * 1.01
+
+
+def test_the_law_knows_how_a_cell_lags_behind_its_thermometer() -> None:
+    """As the fit does: for an electrochemical cell, not for a heated metal-oxide sensor."""
+    sound = dataset()
+    warming = sound.warmed(Recipe().warming).inputs[:, -1]
+    lagging = replace(sound, target=sound.target + 0.5 * warming)
+    cell, heated = law_of(lagging), law_of(lagging, "metal-oxide")
+    assert cell
+    assert heated
+    assert cell.spread < 0.5 * heated.spread
 
 
 def test_outliers_are_counted_and_the_worst_are_named() -> None:
