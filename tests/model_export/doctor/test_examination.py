@@ -185,7 +185,7 @@ def test_only_real_recordings_with_real_faults_are_called_grave(path: Path) -> N
     assert grave(path) == faults
 
 
-@pytest.mark.parametrize("name", ["satvam-dd1-oct-no2", "metasense-elcajon-11-as-delivered"])
+@pytest.mark.parametrize("name", ["satvam-dd1-oct-no2", "metasense-elcajon-12-as-delivered"])
 def test_a_real_fit_that_fails_its_test_part_says_so(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
