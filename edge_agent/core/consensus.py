@@ -32,6 +32,7 @@ FAVOUR = 4.0
 ROUNDS = 3
 OWN_SHARE = 0.7  # of the error variance of a sensor, usually
 PRIOR = 8.0
+LEAST = 1e-60  # for an interval without a width; squares and their inverses stay finite
 
 
 class Combined(NamedTuple):
@@ -52,7 +53,8 @@ def combine(values: Array, half_widths: Array, level: float = 0.9) -> Combined:
     """
     quantile = normal_quantile(level)
     missing = np.isnan(values) | np.isnan(half_widths)
-    x, sigma = np.where(missing, np.nan, values), np.where(missing, np.nan, half_widths / quantile)
+    x = np.where(missing, np.nan, values)
+    sigma = np.where(missing, np.nan, np.maximum(half_widths / quantile, LEAST))
     count = np.sum(~missing, axis=1)
     usual = medians(sigma)
     sigma = np.maximum(sigma, usual[:, None] / np.sqrt(FAVOUR))
@@ -86,14 +88,14 @@ def _weights(x: Array, sigma: Array, usual: Array, count: Array) -> Array:
     """The share of each sensor; where no sensor is within reach of the centre, all have the same."""
     centre = medians(x)
     # Where even the middle half of the sensors is wider apart than promised, the promise is not believed.
-    apart = NORMAL * medians(np.abs(x - centre[:, None])) / np.maximum(2.0 * usual, 1e-300)
+    apart = NORMAL * medians(np.abs(x - centre[:, None])) / (2.0 * usual)
     with np.errstate(invalid="ignore"):
         wide = np.maximum(apart, 1.0)[:, None] ** 2
         of_centre = (np.pi / 2.0 * usual**2 / np.maximum(count, 1))[:, None]
-        scale = np.maximum(np.sqrt(wide * (sigma**2 + of_centre)), 1e-300)
+        scale = np.sqrt(wide * (sigma**2 + of_centre))
         for _ in range(ROUNDS):
             far = np.minimum(np.abs(x - centre[:, None]) / (REACH * scale), 1.0)
-            weights = np.nan_to_num((1.0 - far**2) ** 2 / np.maximum(sigma, 1e-300) ** 2)
+            weights = np.nan_to_num((1.0 - far**2) ** 2 / sigma**2)
             total = weights.sum(axis=1, keepdims=True)
             equal = ~np.isnan(x) / np.maximum(count, 1)[:, None]
             weights = np.where(total > 0.0, weights / np.where(total > 0.0, total, 1.0), equal)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from edge_agent.core.consensus import FEWEST, combine
-from edge_agent.core.messages import FINAL, PRELIMINARY, Estimate, format_time
+from edge_agent.core.messages import FINAL, LIMIT, PRELIMINARY, Estimate, format_time
 from edge_agent.core.places import Position
 from edge_agent.core.quality import Flag
 from edge_agent.core.robust import robust_spread
@@ -117,11 +117,17 @@ def _admitted(estimates: Sequence[Estimate]) -> tuple[list[Estimate], dict[str, 
 def _unusable(estimate: Estimate, kind: tuple[str | None, str | None]) -> str | None:
     if estimate.value is None:
         return "no_value"
-    if estimate.quality == Flag.FAIL:
+    if estimate.quality == Flag.FAIL or not comparable(estimate):
         return "failed"
     if (estimate.gas, estimate.unit) != kind:
         return "other_unit"
     return "stuck_value" if "stuck_value" in estimate.reasons else None
+
+
+def comparable(estimate: Estimate) -> bool:
+    """Whether it has a value, and its numbers are so small that their squares are finite."""
+    ends = (each for each in (estimate.low, estimate.high) if each is not None)
+    return estimate.value is not None and all(abs(each) < LIMIT for each in (estimate.value, *ends))
 
 
 def _suspicion(estimate: Estimate) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from edge_agent.core.comparison import Day, Windows, compare, with_best
+from edge_agent.core.consensus_messages import comparable
 from edge_agent.core.examination import Examination
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import Estimate
@@ -27,7 +28,7 @@ class VanDay:
 
     def add(self, sensor: str, estimates: Iterable[Estimate]) -> None:
         """The day of one sensor; if its model changed, only what the last one made."""
-        made = [each for each in estimates if each.value is not None and "stuck_value" not in each.reasons]
+        made = [each for each in estimates if comparable(each) and "stuck_value" not in each.reasons]
         if not made:
             return
         self.models[sensor], self._kinds[sensor] = made[-1].model, (made[-1].gas, made[-1].unit)

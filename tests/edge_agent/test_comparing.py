@@ -131,11 +131,14 @@ def test_it_says_who_was_left_out_and_why(gateway: Gateway) -> None:
         ({"quality": 3, "reasons": ("drifting",)}, "drifting"),
         ({"quality": 3, "reasons": ("disagrees", "swapped_suspected")}, "swapped_suspected"),
         ({"unit": "ppb"}, "other_unit"),
+        ({"value": 1e160}, "failed"),
+        ({"low": -1e200, "high": 1e200}, "failed"),
         ({"low": None, "high": None, "level": None}, "no_interval"),
     ],
 )
 def test_each_reason_to_leave_one_out(gateway: Gateway, fields: dict[str, Any], why: str) -> None:
-    [made] = gateway.take(estimate("A", 0, 1.0), estimate("B", 0, 1.0), estimate("C", 0, 1.0, **fields))
+    other = replace(estimate("C", 0, 1.0), **fields)
+    [made] = gateway.take(estimate("A", 0, 1.0), estimate("B", 0, 1.0), other)
     assert made["left_out"] == {"C": why}
     assert made["sensors"].keys() == {"A", "B"}
 

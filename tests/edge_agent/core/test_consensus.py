@@ -85,6 +85,12 @@ def test_sensors_that_disagree_widen_the_interval() -> None:
     assert apart.half_width[0] > 1.3 * near.half_width[0]
 
 
+def test_equal_values_with_intervals_of_no_width_are_their_value() -> None:
+    found = combine(np.array([[1.0, 1.0, 1.0]]), np.zeros((1, 3)))
+    assert (found.value[0], found.half_width[0]) == (1.0, pytest.approx(0.0, abs=1e-12))
+    assert np.allclose(found.weights, 1.0 / 3.0)
+
+
 def test_medians_are_those_of_numpy() -> None:
     rng = np.random.default_rng(3)
     values = rng.standard_normal((200, 7))
