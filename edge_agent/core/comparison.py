@@ -12,6 +12,7 @@ from edge_agent.core.kernel import Array
 FEWEST_WINDOWS = 24  # of a day, six hours
 BIN_C = 5.0  # differences between calibrations depend on the temperature
 FEWEST_IN_BIN = 4
+PAIRS = 20_000  # of windows, at most about so many
 LESS = 0.5  # of the R² of the best sensor: below it a sensor follows something else
 
 
@@ -27,7 +28,7 @@ class Day(NamedTuple):
     best: float  # the highest of any sensor of this day
     level: float  # median of the others
     swing: float  # their standard deviation
-    half_width: float  # median of this sensor's interval
+    half_width: float  # median of this sensor's interval, or else of the others'; 0 if nobody has one
     bins: Mapping[int, tuple[float, int]]  # temperature -> median difference, windows
 
 
@@ -57,7 +58,17 @@ def compare(day: int, own: int, windows: Windows, trusted: NDArray[np.bool_]) ->
     """What a day shows of one sensor beside the others; None if it is too little."""
     others, count = without(own, windows.values, windows.half_widths, trusted)
     values, half_widths, temperatures = (each[:, own] for each in windows)
-    return day_of(day, values, half_widths, temperatures, others, count)
+    made = day_of(day, values, half_widths, temperatures, others, count)
+    if made is None or made.half_width:
+        return made
+    return made._replace(half_width=_of_others(own, windows.half_widths))
+
+
+def _of_others(own: int, half_widths: Array) -> float:
+    """The median half-width of the other sensors; 0 if they have no interval either."""
+    known = np.delete(half_widths, own, axis=1)
+    known = known[~np.isnan(known)]
+    return float(np.median(known)) if known.size else 0.0
 
 
 def with_best(found: Sequence[Day | None]) -> list[Day | None]:
@@ -104,10 +115,14 @@ def _by_temperature(temperature: Array, apart: Array) -> dict[int, tuple[float, 
 def _slope(x: Array, y: Array) -> float:
     """The median of the slopes between two windows (Theil and Sen), of pairs that are well apart.
 
+    Of more than 200 windows, it takes pairs with some of the distances in time, not all of them.
+
     >>> _slope(np.array([0.0, 1.0, 2.0, 3.0, 4.0]), np.array([0.0, 0.5, 1.0, 9.0, 2.0]))
     0.5
     """
-    first, second = np.triu_indices(len(x), 1)
+    lags = np.arange(1, len(x), -(-(len(x) ** 2) // (2 * PAIRS)))
+    first = np.concatenate([np.arange(len(x) - lag) for lag in lags])
+    second = first + np.repeat(lags, len(x) - lags)
     run, rise = x[second] - x[first], y[second] - y[first]
     wide = np.abs(run) > np.quantile(np.abs(run), 0.3)
     return float(np.median(rise[wide] / run[wide])) if wide.any() else 1.0

@@ -78,6 +78,10 @@ class Chart:
         """The usual spread."""
         return max(least, sqrt(self.squares / max(self.days, 1)), 1e-9)
 
+    def reset(self) -> None:
+        """Begin both sums again; the usual spread stays."""
+        self.up = self.down = 0.0
+
     @property
     def height(self) -> float:
         """The larger sum."""
@@ -115,7 +119,7 @@ class Examination:
         self.examined += 1
         self.last_day = day.day
         departure = self._departure(day)
-        if day.others >= FEWEST_OTHERS and self.strange <= 0:
+        if day.others >= FEWEST_OTHERS and self.strange <= 0 and day.half_width:
             self._chart(day, departure)
         row = (day.day, departure, day.gain, day.follows, day.offset, day.level)
         self.days = [*self.days[1 - KEPT :], [float(f"{each:.6g}") for each in row]]
@@ -165,7 +169,9 @@ class Examination:
         """Count successive days that follow something else, and days that are too far apart."""
         if day.others >= FEWEST_OTHERS and day.swing * QUANTILE >= day.half_width:
             self.strange = _streak(self.strange, day.follows < LESS * day.best)
-        if not day.half_width or abs(day.offset) > day.half_width:
+        if not day.half_width:
+            return
+        if abs(day.offset) > day.half_width:
             self.apart = _streak(self.apart, hit=True)
         elif abs(day.offset) < day.half_width / 2.0:
             self.apart = _streak(self.apart, hit=False)
@@ -176,15 +182,20 @@ class Examination:
         """Raise and clear suspicions."""
         self._set(SWAPPED, day.day, self.strange >= STREAK, self.strange <= -STREAK)
         self._set(DISAGREES, day.day, self.apart >= STREAK, self.apart <= -STREAK)
-        if max(self.offset_chart.height, self.gain_chart.height) > limit:
-            kind = self._kind()
-            self.since = {each: at for each, at in self.since.items() if each not in (DRIFTING, LOST)} | {
-                kind: self.since.get(kind, day.day)
-            }
-        elif self._is_back(day):
-            self.since = {kind: at for kind, at in self.since.items() if kind not in (DRIFTING, LOST)}
+        # Asked only under suspicion: a change that begins would be reset while its week is still as usual.
+        if self.since.keys() - {DISAGREES} and self._is_back(day):
+            self.offset_chart.reset()
+            self.gain_chart.reset()
+            self._replace(None, day.day)
+        elif max(self.offset_chart.height, self.gain_chart.height) > limit:
+            self._replace(self._kind(), day.day)
         if SWAPPED in self.since:
             self.since = {SWAPPED: self.since[SWAPPED]}
+
+    def _replace(self, kind: str | None, day: int) -> None:
+        """Let this be the only change of the sensor that is suspected, or none."""
+        kept = {each: at for each, at in self.since.items() if each not in (DRIFTING, LOST)}
+        self.since = kept | ({kind: self.since.get(kind, day)} if kind else {})
 
     def _kind(self) -> str:
         """Whether the change of the gain explains the change of the difference."""

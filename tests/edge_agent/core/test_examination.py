@@ -1,11 +1,12 @@
 """The judgement of a sensor over days: what is planted is found, and what is sound is not."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
 
-from edge_agent.core.comparison import Day, Windows, compare
+from edge_agent.core.comparison import Day, Windows, _slope, compare
 from edge_agent.core.examination import Examination, examination_of, threshold
 from edge_agent.core.kernel import Array
 
@@ -27,10 +28,12 @@ def van(days: int, seed: int = 1) -> tuple[Array, Array, Array]:
     return truth, truth[:, None] + slow + bent + noise, np.repeat(heat[:, None], SENSORS, axis=1)
 
 
-def examine(values: Array, temperatures: Array, sensor: int = 0, rate: float = 1.0) -> list[Examination]:
+def examine(
+    values: Array, temperatures: Array, sensor: int = 0, widths: Array | None = None
+) -> list[Examination]:
     """The examination of one sensor after each day, through JSON as in the journal."""
-    known, found = Examination(), []
-    widths, limit = np.full(values.shape, 0.08), threshold(rate)
+    known, found, limit = Examination(), [], threshold(1.0)
+    widths = np.full(values.shape, 0.08) if widths is None else widths
     for day in range(len(values) // WINDOWS):
         rows = slice(day * WINDOWS, (day + 1) * WINDOWS)
         windows = Windows(values[rows], widths[rows], temperatures[rows])
@@ -98,6 +101,33 @@ def test_what_is_over_is_cleared_and_remembered() -> None:
     assert all(40 <= each.raised < 50 < (each.cleared or 0) for each in last.suspicions)
 
 
+@pytest.mark.parametrize("days", [10, 20, 40])
+def test_a_suspicion_ends_a_week_after_the_sensor_is_as_usual(days: int) -> None:
+    _, values, temperatures = van(48 + days)
+    day = np.arange(len(values)) / WINDOWS
+    values[:, 0] += np.where((day >= 30.0) & (day < 30.0 + days), 0.2, 0.0)
+    found = examine(values, temperatures)
+    [drifting] = [each for each in found[-1].suspicions if each.code == "drifting"]
+    assert 30 <= drifting.raised < 35
+    assert 30 + days < (drifting.cleared or 999) <= 30 + days + 7
+
+
+def test_without_an_interval_the_width_of_the_others_counts() -> None:
+    """A sensor that hardly differs neither disagrees nor drifts."""
+    _, values, temperatures = van(12)
+    values[:, 0] = values[:, 1:].mean(axis=1) + 0.0006
+    widths = np.full(values.shape, 0.08)
+    widths[:, 0] = np.nan
+    assert all(not each.since for each in examine(values, temperatures, widths=widths))
+    values[:, 0] += 0.2
+    assert first(examine(values, temperatures, widths=widths), "disagrees") == 2
+
+
+def test_an_interval_without_a_width_is_no_measure() -> None:
+    _, values, temperatures = van(12)
+    assert all(not each.since for each in examine(values, temperatures, widths=np.zeros(values.shape)))
+
+
 def test_of_two_sensors_nobody_can_say_which_one_drifts() -> None:
     _, values, temperatures = van(60)
     values[:, 0] += np.where(np.arange(len(values)) / WINDOWS >= 40.0, 0.2, 0.0)
@@ -123,3 +153,15 @@ def test_a_lower_rate_of_false_alarms_is_a_higher_threshold() -> None:
             known.update(shown, heights[1])
             raised += bool(known.since) and not before
     assert raised / 20 < 1.0
+
+
+def test_the_gain_of_many_windows_is_that_of_a_part_of_the_pairs() -> None:
+    """1440 windows have a million pairs; only some of them are used."""
+    rng = np.random.default_rng(5)
+    x = np.sin(np.arange(1440) / 1440 * 2.0 * np.pi) + 0.1 * rng.standard_normal(1440)
+    y = 0.8 * x + 0.05 * rng.standard_normal(1440)
+    tracemalloc.start()
+    assert _slope(x, y) == pytest.approx(0.8, abs=0.01)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8_000_000
