@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from edge_agent.core.van_day import VanDay, updated
 from edge_agent.settings import Settings
 from edge_agent.terminal import DONE, load_settings, say
 
+NEVER_MS = 1 << 50
+LATELY = 96  # estimates
+UNBOUNDED = "no sensor has an interval, so they cannot be compared; model-export adapt measures one"
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
 
@@ -30,7 +34,10 @@ def doctor(config: Path | None, as_json: bool) -> int:
         if not known and len(sensors) > 1:
             say("doctor: no examination in the journal; this one uses the days that it has")
             known = _from_estimates(archive, sensors, settings)
-    opinions = [opinion(sensor, known.get(sensor)) for sensor in sensors]
+        lately = {sensor: _lately(archive, sensor) for sensor in sensors}
+    bounded = {each for _, found in lately.values() for each in found} != {False}
+    known = {sensor: each for sensor, each in known.items() if lately[sensor][0] in (None, each.model)}
+    opinions = [opinion(sensor, known.get(sensor), bounded) for sensor in sensors]
     if as_json or not sys.stdout.isatty():
         print(json.dumps(opinions, indent=1))
     else:
@@ -48,27 +55,36 @@ def _stored(archive: Archive, sensors: Sequence[str]) -> dict[str, Examination]:
 
 def _from_estimates(archive: Archive, sensors: Sequence[str], settings: Settings) -> dict[str, Examination]:
     """The same judgement as the agent's, from the estimates that the journal still has."""
-    days: dict[int, dict[str, list[Estimate]]] = {}
+    vans: dict[int, VanDay] = {}
     for sensor in sensors:
-        for payload in archive.estimates(sensor, 0, 1 << 50):
-            with suppress(BadEstimate):
-                estimate = decode_estimate(payload)
-                days.setdefault(estimate.start_ms // DAY_MS, {}).setdefault(sensor, []).append(estimate)
+        estimates = _decoded(archive.estimates(sensor, 0, NEVER_MS))
+        for day, made in groupby(estimates, lambda each: each.start_ms // DAY_MS):
+            vans.setdefault(day, VanDay(day, settings.windows.length_s * 1000)).add(sensor, made)
     chosen = settings.consensus
     limit = threshold(chosen.false_alarms_a_year if chosen else 1.0)
     known: dict[str, Examination] = {}
-    for day in sorted(days):
-        van = VanDay(day, settings.windows.length_s * 1000)
-        for sensor, estimates in days[day].items():
-            van.add(sensor, estimates)
+    for _, van in sorted(vans.items()):
         known |= updated(van, dict(van.compare(known)), known, limit)
     return known
 
 
-def opinion(sensor: str, known: Examination | None) -> dict[str, Any]:
-    """What is thought of one sensor, and why."""
+def _lately(archive: Archive, sensor: str) -> tuple[str | None, set[bool]]:
+    """The model of the last value, and whether the last values have an interval: some may, some may not."""
+    payloads = archive.history(sensor, 0, NEVER_MS, after_seq=-1, last=LATELY, most=LATELY)
+    made = [each for each in _decoded(payloads) if each.value is not None]
+    return made[-1].model if made else None, {each.low is not None for each in made}
+
+
+def _decoded(payloads: Iterable[bytes]) -> Iterator[Estimate]:
+    for payload in payloads:
+        with suppress(BadEstimate):
+            yield decode_estimate(payload)
+
+
+def opinion(sensor: str, known: Examination | None, bounded: bool = True) -> dict[str, Any]:
+    """What is thought of one sensor, and why; `bounded`: not all values are without an interval."""
     if known is None or not known.days:
-        why = "too few days beside another sensor with a model"
+        why = "too few days beside another sensor with a model" if bounded else UNBOUNDED
         return {"sensor": sensor, "opinion": "unknown", "why": why, "suspicions": {}, "evidence": None}
     since = {code: _day(known.since[code]) for code in CODES if code in known.since}
     learning = known.examined < LEARN_DAYS and not since

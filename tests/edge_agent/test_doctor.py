@@ -1,14 +1,19 @@
 """`edge-agent doctor`: an opinion for each sensor from the journal, with evidence and advice."""
 
 import json
+import tracemalloc
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from edge_agent.archive import Archive
 from edge_agent.cli import main
 from edge_agent.core.suspicions import FACT
-from edge_agent.doctor import _words, opinion
-from tests.edge_agent.test_examining import SENSORS, Gateway
+from edge_agent.doctor import _from_estimates, _words, opinion
+from edge_agent.settings import Settings
+from tests.edge_agent.test_examining import SENSORS, Gateway, day_of
 
 
 @pytest.fixture
@@ -54,6 +59,51 @@ def test_without_an_examination_it_makes_one_of_the_estimates(
     [a, *_] = json.loads(out)
     assert a["opinion"] == "disagrees"
     assert a["evidence"]["days"] == json.loads(stored[0] or "")["examined"] + 1, "also the day before today"
+
+
+def test_it_does_not_keep_the_estimates_of_all_sensors(tmp_path: Path) -> None:
+    gateway = Gateway(tmp_path)
+    for day in range(8):
+        gateway._commits.add_estimates(list(day_of(day, 0.0)), {})
+        gateway._commits.commit(0)
+    gateway.journal.close()
+    with closing(Archive(tmp_path)) as archive:
+        tracemalloc.start()
+        found = _from_estimates(archive, SENSORS, Settings.model_validate({"windows": {"length_s": 3600}}))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert {sensor: each.examined for sensor, each in found.items()} == dict.fromkeys(SENSORS, 8)
+    assert peak < 700_000
+
+
+def test_sensors_without_an_interval_are_not_compared_and_it_says_so(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gateway = Gateway(tmp_path)
+    made = [replace(each, low=None, high=None, level=None) for each in day_of(0, 0.3)]
+    gateway._commits.add_estimates(made, {})
+    gateway._commits.commit(0)
+    gateway.journal.close()
+    assert main(["doctor", "--config", str(config), "--json"]) == 0
+    why = "no sensor has an interval, so they cannot be compared; model-export adapt measures one"
+    assert {(each["opinion"], each["why"]) for each in json.loads(capsys.readouterr().out)} == {
+        ("unknown", why)
+    }
+
+
+def test_what_is_known_of_the_model_before_does_not_count(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gateway = Gateway(tmp_path)
+    for day in range(6):
+        gateway.live(day, wrong=0.3)
+    renewed = [replace(each, model="sha256:77aa") for each in day_of(6, 0.0) if each.sensor == "A"]
+    gateway._commits.add_estimates(renewed, {})
+    gateway._commits.commit(0)
+    gateway.journal.close()
+    capsys.readouterr()
+    assert main(["doctor", "--config", str(config), "--json"]) == 0
+    assert [each["opinion"] for each in json.loads(capsys.readouterr().out)] == ["unknown", *["learning"] * 3]
 
 
 def test_words_for_the_person_with_the_screwdriver() -> None:
