@@ -1,5 +1,6 @@
 """Windows of readings, aligned to the clock; time comes in as an argument."""
 
+from array import array
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -63,7 +64,7 @@ class _Sensor:
     implausible: frozenset[int] = frozenset()  # starts of open windows with implausible timestamps
     readings: int = 0  # in open windows
     served: bool = False  # whether its readings are counted with those of sensors with a bundle
-    closed: tuple[int, ...] = ()  # starts of the last day's
+    closed: "array[int]" = field(default_factory=lambda: array("q"))  # starts of the last day's
     closed_ahead: frozenset[int] = frozenset()  # those beyond the horizon, from implausible timestamps
 
     def note_closed_ahead(self) -> None:
@@ -210,7 +211,7 @@ class Windows:
         """
         state = self._sensors.setdefault(sensor, _Sensor())
         state.horizon_ms = max(state.horizon_ms, closed_until_ms)
-        state.closed = tuple(closed[-CLOSED_REMEMBERED:])
+        state.closed = array("q", closed[-CLOSED_REMEMBERED:])
         state.note_closed_ahead()
 
     def take_closed_until(self) -> dict[str, int]:
@@ -257,7 +258,8 @@ class Windows:
         else:
             sensor.horizon_ms = max(sensor.horizon_ms, end_ms)
         self._moved.add(name)
-        sensor.closed = (*sensor.closed, start_ms)[-CLOSED_REMEMBERED:]
+        sensor.closed.append(start_ms)
+        del sensor.closed[:-CLOSED_REMEMBERED]
         return Window(name, start_ms, end_ms, _means(channels))
 
 
