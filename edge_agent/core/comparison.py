@@ -13,6 +13,7 @@ FEWEST_WINDOWS = 24  # of a day, six hours
 BIN_C = 5.0  # differences between calibrations depend on the temperature
 FEWEST_IN_BIN = 4
 PAIRS = 20_000  # of windows, at most about so many
+MOST_OTHERS = 16  # more would hardly make a better consensus
 LESS = 0.5  # of the R² of the best sensor: below it a sensor follows something else
 
 
@@ -46,12 +47,14 @@ def without(own: int, values: Array, half_widths: Array, trusted: NDArray[np.boo
     Sensors that are not trusted do not count, unless fewer than two are left.
     """
     rest = np.arange(values.shape[1]) != own
-    others = rest & trusted if (rest & trusted).sum() >= 2 else rest
+    others = np.flatnonzero(rest & trusted if (rest & trusted).sum() >= 2 else rest)
+    if len(others) > MOST_OTHERS:
+        others = others[np.linspace(0, len(others) - 1, MOST_OTHERS).astype(int)]
     x, h = values[:, others], half_widths[:, others]
     known = ~np.isnan(x + h)
     count = known.sum(axis=1)
     single = np.where(count == 1, np.where(known, x, 0.0).sum(axis=1), np.nan)
-    return np.where(count > 1, combine(x, h).value, single) if others.sum() > 1 else single, count
+    return np.where(count > 1, combine(x, h).value, single) if len(others) > 1 else single, count
 
 
 def compare(day: int, own: int, windows: Windows, trusted: NDArray[np.bool_]) -> Day | None:
@@ -129,6 +132,6 @@ def _slope(x: Array, y: Array) -> float:
 
 
 def _r2(x: Array, y: Array) -> float:
-    """The square of the correlation; 0 where one of them does not change."""
+    """The square of the correlation; 0 where one of them does not change, or falls when the other rises."""
     spread = float(np.std(x) * np.std(y))
-    return float(np.mean((x - x.mean()) * (y - y.mean())) / spread) ** 2 if spread > 0.0 else 0.0
+    return max(0.0, float(np.mean((x - x.mean()) * (y - y.mean()))) / spread) ** 2 if spread > 0.0 else 0.0

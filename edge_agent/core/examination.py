@@ -29,9 +29,10 @@ QUANTILE = 1.645  # of an interval at 90 %
 EXPECTED = 0.6  # the least spread of a day's difference, of the standard deviation that the interval promises
 EXPECTED_GAIN = 0.03
 INDEPENDENT = 6.0  # windows of a day, as far as its gain goes
+FOLLOWED = 0.8  # R² of the best sensor: below it the air hardly changed on that day
 STREAK = 3  # days that show a swap or a disagreement, or its end
 CLEAR_DAYS = 7
-KEPT, REMEMBERED = 30, 8  # days, as evidence; suspicions
+KEPT, REMEMBERED = 14, 8  # days, as evidence; suspicions
 FEWEST_OTHERS = 2  # with one other sensor nobody can say which one changed
 
 
@@ -167,7 +168,7 @@ class Examination:
 
     def _count(self, day: Day) -> None:
         """Count successive days that follow something else, and days that are too far apart."""
-        if day.others >= FEWEST_OTHERS and day.swing * QUANTILE >= day.half_width:
+        if day.others >= FEWEST_OTHERS and day.best >= FOLLOWED:
             self.strange = _streak(self.strange, day.follows < LESS * day.best)
         if not day.half_width:
             return

@@ -85,6 +85,13 @@ def test_another_gas_is_found_in_three_days() -> None:
     assert {*found[-1].since} == {"swapped_suspected"}
 
 
+def test_a_gas_that_falls_when_the_others_rise_is_another_gas() -> None:
+    """Ozone and CO: the correlation is strong, and negative."""
+    truth, values, temperatures = van(6)
+    values[:, 0] = 2.0 * truth.mean() - values[:, 0]
+    assert first(examine(values, temperatures), "swapped_suspected") == 2
+
+
 def test_a_constant_difference_beyond_the_interval_disagrees_at_once() -> None:
     _, values, temperatures = van(8)
     values[:, 0] += 0.2

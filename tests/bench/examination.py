@@ -1,0 +1,150 @@
+"""The tables of docs/consensus.md on simulated vans: python -m tests.bench.examination CACHE [VANS]
+
+CACHE keeps the bundles of the vans; without them each van takes half a minute more. Every fault is planted in
+one sensor of each van, on a day from 100 to 200. Drift and loss grow for 30 days and stay. Delays are days
+from the start of the fault until estimates have the reason, with the day until windows are final.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from edge_agent.core.comparison import Day, day_of, with_best, without
+from edge_agent.core.consensus import combine
+from edge_agent.core.examination import Examination, threshold
+from edge_agent.core.kernel import Array
+from model_export.simulator.faults import Fault, Kind
+from model_export.simulator.weather import DAY_MS
+from tests.bench.vans import SENSORS, YEAR_DAYS, Van, Year
+
+WINDOWS_A_DAY = 96
+GROWS_DAYS = 30
+FINAL_DAYS = 1  # until the windows of a day are final
+FAULTS: tuple[tuple[str, Kind, float], ...] = (
+    ("zero drifts by 50 ppb", "zero", 0.05),
+    ("zero drifts by 100 ppb", "zero", 0.1),
+    ("zero drifts by 200 ppb", "zero", 0.2),
+    ("sensitivity falls by 10 %", "sensitivity", 0.1),
+    ("sensitivity falls by 20 %", "sensitivity", 0.2),
+    ("sensitivity falls by 40 %", "sensitivity", 0.4),
+    ("CO and NOx cells swapped", "swap", 0.0),
+    ("op1 stuck at its zero", "stuck", 0.0),
+)
+
+
+class Found(NamedTuple):
+    """After how many days a fault was found, and as what it stands two months after its start."""
+
+    delay: int | None
+    final_code: str
+
+
+def days_of(year: Year, own: int) -> list[Day | None]:
+    """Each day of one sensor beside the others."""
+    others, count = without(own, year.value, year.half_width, np.ones(len(SENSORS), dtype=bool))
+    x, half, heat = (each[:, own] for each in (year.value, year.half_width, year.temperature))
+    rows = [slice(day * WINDOWS_A_DAY, (day + 1) * WINDOWS_A_DAY) for day in range(YEAR_DAYS)]
+    return [
+        day_of(day, x[row], half[row], heat[row], others[row], count[row]) for day, row in enumerate(rows)
+    ]
+
+
+def history(days: list[Day | None], limit: float) -> Iterator[tuple[int, dict[str, int]]]:
+    """The suspicions after each day."""
+    known = Examination()
+    for number, day in enumerate(days):
+        if day is not None:
+            known.update(with_best([day, day._replace(follows=0.97)])[0] or day, limit)
+        yield number, dict(known.since)
+
+
+def alarms(days: list[Day | None], limit: float) -> int:
+    """How often suspicions are raised where there were none."""
+    held = [bool(since) for _, since in history(days, limit)]
+    return sum(now and not before for before, now in zip([False, *held], held, strict=False))
+
+
+def detect(van: Van, number: int, kind: Kind, size: float, limit: float) -> Found:
+    """Plant a fault in one sensor of a van, and wait for it."""
+    own, begin = number % len(SENSORS), 100 + number * 13 % 100
+    end_ms = (begin + GROWS_DAYS) * DAY_MS if kind in ("zero", "sensitivity") else None
+    year = van.year([Fault(SENSORS[own], kind, begin * DAY_MS, end_ms, size)])
+    after = [(day, since) for day, since in history(days_of(year, own), limit) if day >= begin]
+    found = next(((day, since) for day, since in after if since), None)
+    settled = next((since for day, since in after if day == begin + 60), {})
+    if found is None:
+        return Found(None, "")
+    return Found(found[0] - begin + FINAL_DAYS, "+".join(sorted(settled)))
+
+
+def rms(values: Array) -> float:
+    return float(np.sqrt(np.nanmean(values**2)))
+
+
+def covered(error: Array, half_width: Array) -> float:
+    known = ~np.isnan(error + half_width)
+    return float(np.mean(np.abs(error[known]) <= half_width[known]))
+
+
+def agreement(van: Van) -> dict[str, float]:
+    """The consensus of six sound sensors, and with two of them swapped, against the truth.
+
+    For the coverage the interval of each sensor is scaled until it covers exactly its level in this year.
+    """
+    year = van.year()
+    truth, error = year.truth, np.where(np.isnan(year.half_width), np.nan, year.value) - year.truth[:, None]
+    factor = np.nanquantile(np.abs(error) / year.half_width, 0.9, axis=0)
+    widths = year.half_width * factor
+    six, four = combine(year.value, widths), combine(year.value[:, 2:], widths[:, 2:])
+    fitted = combine(year.value, year.half_width)
+    known = ~np.isnan(fitted.value)
+    single = float(np.median([rms((year.value[:, n] - truth)[known]) for n in range(len(SENSORS))]))
+    swapped = van.year([Fault(name, "swap", 0) for name in SENSORS[:2]])
+    # As if their models knew no range: their intervals say nothing of the swap.
+    lying = np.where(np.isnan(swapped.half_width), np.nanmedian(widths), swapped.half_width * factor)
+    two_lie = combine(swapped.value, lying)
+    there = ~np.isnan(four.value) & ~np.isnan(two_lie.value)
+    return {
+        "RMSE of the median sensor, ppm": single,
+        "RMSE of the consensus, of that": rms(fitted.value - truth) / single,
+        "coverage of one sensor, as fitted": covered(error, year.half_width),
+        "coverage of the consensus, as fitted": covered(fitted.value - truth, fitted.half_width),
+        "coverage of the consensus, if one covers 90 %": covered(six.value - truth, six.half_width),
+        "two of six swapped: RMSE, of the other four's": rms((two_lie.value - truth)[there])
+        / rms((four.value - truth)[there]),
+        "two of six swapped: coverage": covered(two_lie.value - truth, two_lie.half_width),
+    }
+
+
+def main(cache: Path, count: int) -> None:
+    """Print both tables."""
+    limit, false, found = threshold(1.0), 0, dict[str, list[Found]]()
+    figures: list[dict[str, float]] = []
+    for number in range(count):
+        van = Van(1_000 + number, cache)
+        figures.append(agreement(van))
+        year = van.year()
+        false += sum(alarms(days_of(year, own), limit) for own in range(len(SENSORS)))
+        for title, kind, size in FAULTS:
+            found.setdefault(title, []).append(detect(van, number, kind, size, limit))
+        print(f"van {number + 1} of {count}", file=sys.stderr, flush=True)
+    print("| figure | median | lowest | highest |\n|---|--:|--:|--:|")
+    for name in figures[0]:
+        column = [each[name] for each in figures]
+        print(f"| {name} | {np.median(column):.3f} | {min(column):.3f} | {max(column):.3f} |")
+    years = count * len(SENSORS)
+    print(f"\n{false} false alarms in {years} sensor-years: {false / years:.2f} a sensor a year\n")
+    print("| fault | found | days, median | days, longest | as |\n|---|--:|--:|--:|---|")
+    for title, each in found.items():
+        delays = [one.delay for one in each if one.delay is not None]
+        counts = Counter(one.final_code for one in each).most_common()
+        codes = ", ".join(f"`{code}` {n}" for code, n in counts)
+        print(f"| {title} | {len(delays)} of {count} | {np.median(delays):.0f} | {max(delays)} | {codes} |")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else 20)
