@@ -14,17 +14,31 @@ FEWEST = 4  # windows; the figures of fewer say nothing
 USED = (1, 3)  # qualities
 
 
-class Judged(NamedTuple):
-    """A window in which both the reference and the sensor have a value, in the unit of the estimate."""
+class Shared(NamedTuple):
+    """What most estimates of a sensor have in common."""
 
-    reference: float
-    minutes: int  # of the reference
+    gas: str
+    unit: str
+    model: str
+    level: float | None
+    length_ms: int
+
+
+class Kept(NamedTuple):
+    """What is compared of an estimate; a day of whole ones would need several times the memory."""
+
     value: float
     low: float | None
     high: float | None
-    level: float | None
-    unit: str
-    model: str
+    shared: Shared
+
+
+class Judged(NamedTuple):
+    """A window in which both the reference and the sensor have a value."""
+
+    reference: float  # in the unit of the estimate
+    minutes: int  # of the reference
+    estimate: Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,40 +72,37 @@ class Colocation:
         """`unit` is that of the reference."""
         self._unit, self._conditions = unit, conditions or Conditions()
         self._references: dict[str, dict[int, ChannelMean]] = {}  # gas -> start -> mean
-        self._estimates: dict[str, dict[int, Estimate]] = {}  # sensor -> start -> newest revision
+        self._estimates: dict[str, dict[int, Kept]] = {}  # sensor -> start -> newest revision
         self._judged: dict[str, dict[int, Judged]] = {}  # sensor -> start -> both
-        self._ends: dict[str, tuple[str, int]] = {}  # sensor -> gas, length of a window
 
     def add_reference(self, gas: str, start_ms: int, mean: ChannelMean) -> None:
         """A window of the reference has closed."""
         _keep_a_day(self._references.setdefault(gas, {}), start_ms, mean)
-        for estimates in self._estimates.values():
-            if estimate := estimates.get(start_ms):
-                self._judge(estimate)
+        for sensor, estimates in self._estimates.items():
+            if kept := estimates.get(start_ms):
+                self._judge(sensor, start_ms, kept)
 
     def add_estimate(self, estimate: Estimate) -> None:
         """A window of a sensor has closed or was revised."""
-        _keep_a_day(self._estimates.setdefault(estimate.sensor, {}), estimate.start_ms, estimate)
-        self._judge(estimate)
+        sensor, start_ms = estimate.sensor, estimate.start_ms
+        estimates = self._estimates.setdefault(sensor, {})
+        kept = _kept(estimate, next(reversed(estimates.values()), None))
+        if kept is None:
+            estimates.pop(start_ms, None)
+        else:
+            _keep_a_day(estimates, start_ms, kept)
+        self._judge(sensor, start_ms, kept)
 
-    def _judge(self, estimate: Estimate) -> None:
-        judged = self._judged.setdefault(estimate.sensor, {})
-        judged.pop(estimate.start_ms, None)
-        mean = self._references.get((estimate.gas or "").lower(), {}).get(estimate.start_ms)
-        if mean is None or (found := self._both(estimate, mean)) is None:
+    def _judge(self, sensor: str, start_ms: int, kept: Kept | None) -> None:
+        judged = self._judged.setdefault(sensor, {})
+        judged.pop(start_ms, None)
+        if kept is None:
             return
-        self._ends[estimate.sensor] = estimate.gas or "", estimate.end_ms - estimate.start_ms
-        _keep_a_day(judged, estimate.start_ms, found)
-
-    def _both(self, estimate: Estimate, mean: ChannelMean) -> Judged | None:
-        gas, unit = estimate.gas or "", estimate.unit or ""
+        gas, unit, *_ = kept.shared
+        mean = self._references.get(gas.lower(), {}).get(start_ms)
         factor = PublishUnit(unit, self._conditions).factor(gas, self._unit)
-        if estimate.value is None or factor is None or estimate.quality not in USED:
-            return None
-        if estimate.clock != "synchronised":
-            return None
-        interval = estimate.low, estimate.high, estimate.level
-        return Judged(mean.mean * factor, mean.minutes, estimate.value, *interval, unit, estimate.model or "")
+        if mean is not None and factor is not None:
+            _keep_a_day(judged, start_ms, Judged(mean.mean * factor, mean.minutes, kept))
 
     def scores(self) -> list[Score]:
         """The scores of all sensors with enough windows, by name."""
@@ -105,22 +116,23 @@ class Colocation:
         """
         if not judged:
             return {}
-        newest, needed = judged[max(judged)], COVERAGE * max(each.minutes for each in judged.values())
+        newest = judged[max(judged)].estimate.shared
+        needed = COVERAGE * max(each.minutes for each in judged.values())
         return {
             start_ms: each
             for start_ms, each in judged.items()
-            if each.minutes >= needed and (each.model, each.unit) == (newest.model, newest.unit)
+            if each.minutes >= needed
+            and (each.estimate.shared.model, each.estimate.shared.unit) == (newest.model, newest.unit)
         }
 
     def _score(self, sensor: str, used: dict[int, Judged]) -> Score:
-        gas, length_ms = self._ends[sensor]
-        newest = used[max(used)]
+        newest = used[max(used)].estimate.shared
         figures = _figures(used.values())
         return Score(
             sensor,
-            gas,
+            newest.gas,
             min(used),
-            max(used) + length_ms,
+            max(used) + newest.length_ms,
             len(used),
             newest.unit,
             *figures,
@@ -152,17 +164,28 @@ def score_record(score: Score, agent: str) -> dict[str, Any]:
 def _figures(used: Collection[Judged]) -> tuple[float, float, float | None, float | None]:
     """Bias, RMSE, R² = 1 - Σ(y - ŷ)² / Σ(y - ȳ)², and coverage."""
     count = len(used)
-    errors = [each.value - each.reference for each in used]
+    errors = [each.estimate.value - each.reference for each in used]
     centre = fsum(each.reference for each in used) / count
     squares = fsum(error * error for error in errors)
     spread = fsum((each.reference - centre) ** 2 for each in used)
     within = [
-        each.low <= each.reference <= each.high
-        for each in used
-        if each.low is not None and each.high is not None
+        kept.low <= reference <= kept.high
+        for reference, _, kept in used
+        if kept.low is not None and kept.high is not None
     ]
     r2 = 1.0 - squares / spread if spread > 1e-18 * (count * centre * centre) else None
     return fsum(errors) / count, sqrt(squares / count), r2, sum(within) / len(within) if within else None
+
+
+def _kept(estimate: Estimate, before: Kept | None) -> Kept | None:
+    """What is compared of an estimate, None for one that says nothing; `before` is another of the sensor."""
+    if estimate.value is None or estimate.quality not in USED or estimate.clock != "synchronised":
+        return None
+    names = estimate.gas or "", estimate.unit or "", estimate.model or ""
+    shared = Shared(*names, estimate.level, estimate.end_ms - estimate.start_ms)
+    if before and before.shared == shared:
+        shared = before.shared
+    return Kept(estimate.value, estimate.low, estimate.high, shared)
 
 
 def _keep_a_day(windows: dict[int, Any], start_ms: int, value: Any) -> None:
