@@ -12,7 +12,7 @@ from edge_agent.core.derived import SEPARATOR, Derived
 from edge_agent.core.messages import FINAL, Estimate, Reading, format_time
 from edge_agent.core.tables import sound
 from edge_agent.core.warming import REACH_MS
-from edge_agent.core.windows import ChannelMean
+from edge_agent.core.windows import IMPLAUSIBLE_MS, ChannelMean
 from edge_agent.database import INSERT, Connection, trouble
 
 SETTLED, WAITING, TOO_LATE = 0, 1, 2  # late readings that a revision has, will have, or never has
@@ -112,17 +112,18 @@ class ClosedWindows:
         return LateReadings(readings, rows[-1][0] if rows else 0)
 
     def newest_late(self, sensor: str) -> int | None:
-        """The start of the newest window with late readings of a sensor."""
+        """The start of the newest window with late readings of a sensor, but not of one far in the future."""
+        query = "SELECT max(start_ms) FROM late WHERE sensor = ? AND start_ms <= arrived_ms + ?"
         with trouble(self._path):
-            row = self._db.execute("SELECT max(start_ms) FROM late WHERE sensor = ?", (sensor,)).fetchone()
+            row = self._db.execute(query, (sensor, IMPLAUSIBLE_MS)).fetchone()
         return None if row[0] is None else int(row[0])
 
-    def late_since(self, sensor: str, since_ms: int) -> Iterator[Reading]:
-        """The late readings of a sensor in windows from `since_ms` on, in the order they came."""
+    def late_between(self, sensor: str, first_ms: int, last_ms: int) -> Iterator[Reading]:
+        """The late readings of a sensor in windows that start in [first, last], in the order they came."""
         query = f"""SELECT readings FROM late
-            WHERE sensor = ? AND start_ms >= ? AND {sound("late")} ORDER BY id"""  # noqa: S608
+            WHERE sensor = ? AND start_ms BETWEEN ? AND ? AND {sound("late")} ORDER BY id"""  # noqa: S608
         with trouble(self._path):
-            for (blob,) in self._db.execute(query, (sensor, since_ms)):
+            for (blob,) in self._db.execute(query, (sensor, first_ms, last_ms)):
                 yield from (Reading(*each) for each in msgpack.unpackb(blob)[0])
 
     def in_time(self, sensor: str, window: ClosedWindow) -> Iterator[list[Reading] | None]:

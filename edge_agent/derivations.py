@@ -1,6 +1,6 @@
 """What the agent derives from committed estimates, each part switched on by the settings."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from edge_agent.clock import Timekeeper
@@ -10,6 +10,7 @@ from edge_agent.journal import Journal, Outgoing
 from edge_agent.settings import Settings
 
 if TYPE_CHECKING:
+    from edge_agent.core.model import Model
     from edge_agent.scoring import Scoring
 
 
@@ -35,7 +36,7 @@ class Derivations:
         settings: Settings,
         journal: Journal,
         commits: GroupCommit,
-        models: Container[str],
+        models: Mapping[str, "Model"],
         suspicions: Suspicions,
     ) -> None:
         self._parts: list[Derivation] = []
@@ -50,7 +51,7 @@ class Derivations:
             from edge_agent.examining import Examining  # noqa: PLC0415 - as above
 
             self._parts.append(Examining(settings, journal, commits, models, suspicions))
-        self.scoring = _scoring(settings, journal, commits)
+        self.scoring = _scoring(settings, journal, commits, models)
         self._parts += [self.scoring] if self.scoring else []
 
     @property
@@ -69,9 +70,11 @@ class Derivations:
             part.run_due(time)
 
 
-def _scoring(settings: Settings, journal: Journal, commits: GroupCommit) -> "Scoring | None":
+def _scoring(
+    settings: Settings, journal: Journal, commits: GroupCommit, models: Mapping[str, "Model"]
+) -> "Scoring | None":
     if settings.reference is None:
         return None
     from edge_agent.scoring import Scoring  # noqa: PLC0415 - as above
 
-    return Scoring(settings, settings.reference, journal, commits)
+    return Scoring(settings, settings.reference, journal, commits, models)

@@ -2,9 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
@@ -13,15 +13,20 @@ from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.errors import BadEstimate, BadReading
 from edge_agent.core.messages import UNSTAMPED, decode_estimate, format_time
 from edge_agent.core.reference import REFERENCE, decode_reference, gas_of
-from edge_agent.core.windows import Outcome
+from edge_agent.core.units import GRAMS_PER_MOLE
+from edge_agent.core.windows import IMPLAUSIBLE_MS, Outcome
 from edge_agent.journal import Journal, Outgoing
 from edge_agent.mqtt import Message
 from edge_agent.settings import Settings
 from edge_agent.settings_sections import Reference
 
+if TYPE_CHECKING:
+    from edge_agent.core.model import Model
+
 KEPT = (Outcome.ACCEPTED, Outcome.LATE)  # a late one is in no score, but `adapt --from-journal` uses it
 COUNTED = (Outcome.ACCEPTED, Outcome.DUPLICATE, Outcome.LATE, Outcome.FUTURE, Outcome.EXCESS)
-MOST_GASES, MAX_TOTAL = 8, 20_000  # anybody may invent gases; so many values are 3 MB
+GASES = tuple(gas.lower() for gas in GRAMS_PER_MOLE)
+MAX_TOTAL = 20_000  # values in open windows; so many are 3 MB
 SHOWN = ("windows", "bias", "unit", "r2", "coverage", "level", "to")  # of a score, in health
 
 
@@ -30,14 +35,21 @@ class Scoring:
 
     waits = False
 
-    def __init__(self, settings: Settings, chosen: Reference, journal: Journal, commits: GroupCommit) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        chosen: Reference,
+        journal: Journal,
+        commits: GroupCommit,
+        models: Mapping[str, "Model"],
+    ) -> None:
+        """`models` are those of the bundles, which may change."""
         self._agent, self._topics, self._topic = settings.agent, settings.own_topics, chosen.topic
         self._max_bytes = settings.limits.max_payload_bytes
-        self._journal, self._commits = journal, commits
+        self._journal, self._commits, self._models = journal, commits, models
         self._counts: Counter[str] = Counter()
         self._last_at_ms: int | None = None
         self._windows = settings.windows.machine(max_total=MAX_TOTAL)
-        self._gases: set[str] = set()
         self._colocation = Colocation(chosen.unit, settings.estimates.conditions)
         self._restore()
 
@@ -64,12 +76,15 @@ class Scoring:
         if outcome in KEPT:
             self._last_at_ms = reading.at_ms
             self._commits.add_late([], [reading])
-            self._close()
+            self._close(time.now_ms)
 
     def _admit(self, gas: str, topic: str) -> None:
-        if gas not in self._gases and len(self._gases) >= MOST_GASES:
-            raise BadReading(f"{topic}: expected at most {MOST_GASES} gases, got another", "refused")
-        self._gases.add(gas)
+        """Anybody may invent gases, and each would need memory for a day."""
+        if not self._knows(gas):
+            raise BadReading(f"{topic}: expected a gas of a bundle, or {', '.join(GASES)}", "gas")
+
+    def _knows(self, gas: str) -> bool:
+        return gas in GASES or any(model.gas.lower() == gas for model in self._models.values())
 
     def note(self, committed: Iterable[Outgoing]) -> None:
         """These estimates are in the journal now."""
@@ -105,11 +120,11 @@ class Scoring:
         newest_ms = self._journal.closed_windows.newest_late(REFERENCE)
         if newest_ms is None:
             return
-        for reading in self._journal.closed_windows.late_since(REFERENCE, newest_ms - DAY_MS):
-            self._gases.add(reading.channel)
-            self._windows.add(reading, now_ms=0, trusted=False)
-            self._last_at_ms = reading.at_ms
-            self._close()
+        for reading in self._journal.closed_windows.late_between(REFERENCE, newest_ms - DAY_MS, newest_ms):
+            if self._knows(reading.channel):
+                self._windows.add(reading, now_ms=0, trusted=False)
+                self._last_at_ms = reading.at_ms
+                self._close(newest_ms)
         for sensor in self._journal.closed_until():
             for window in self._journal.closed_windows.between(sensor, newest_ms - DAY_MS, newest_ms):
                 self._compare(window.payload or b"")
@@ -118,7 +133,9 @@ class Scoring:
         with suppress(BadEstimate):
             self._colocation.add_estimate(decode_estimate(payload))
 
-    def _close(self) -> None:
-        for window in self._windows.close():
+    def _close(self, now_ms: int) -> None:
+        """Windows far in the future, from a clock nobody could trust, would make all others too old."""
+        plausible = (each for each in self._windows.close() if each.start_ms <= now_ms + IMPLAUSIBLE_MS)
+        for window in plausible:
             for gas, mean in window.channels.items():
                 self._colocation.add_reference(gas, window.start_ms, mean)
