@@ -80,10 +80,16 @@ def measure(directory: Path, options: list[str]) -> tuple[float, float, float]:
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
-        _, status, usage = os.wait4(process.pid, 0)
+        # Not ru_maxrss, which also counts what this process had at the fork.
+        peak_mb = 0.0
+        while not (done := os.wait4(process.pid, os.WNOHANG))[0]:
+            said = Path(f"/proc/{process.pid}/status").read_text().partition("VmHWM:")[2].split()
+            peak_mb = max(peak_mb, int(said[0]) / 1024 if said else 0.0)
+            time.sleep(0.05)
+        _, status, usage = done
         process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0
-    return time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return time.perf_counter() - began, usage.ru_utime + usage.ru_stime, peak_mb
 
 
 def main() -> None:
