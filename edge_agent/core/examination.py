@@ -142,7 +142,9 @@ class Examination:
         """
         windows = sum(count for _, count in day.bins.values())
         departure = sum((apart - self._usual(b)) * n for b, (apart, n) in day.bins.items()) / (windows or 1)
-        for b, (apart, _) in day.bins.items():
+        # A disturbed day is not usual; but the first days may look disturbed because nothing is learnt yet.
+        teaches = self.examined <= LEARN_DAYS or not self.since.keys() - {DISAGREES}
+        for b, (apart, _) in day.bins.items() if teaches else ():
             total, days = self.bins.get(b, [0.0, 0.0])
             if days < LEARN_DAYS:
                 self.bins[b] = [total + apart, days + 1.0]
