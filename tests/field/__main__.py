@@ -47,8 +47,8 @@ def _part(part: str, options: argparse.Namespace, image: Path) -> bool:
     durability, count = ("power-loss", options.cuts) if part == "cuts" else ("process-crash", CONTROL_CUTS)
     cuts = Cuts(image, disk, work, durability, options.seed)
     done, verdict = cuts.run(count, options.minutes)
-    say(f"{durability}, {done} cuts: {verdict}")
-    return verdict.sound if part == "cuts" else verdict.lost > 0
+    say(f"{durability}, {done} of {count} cuts: {verdict}")
+    return verdict.sound and done >= count if part == "cuts" else verdict.lost > 0
 
 
 def _prepared(options: argparse.Namespace, image: Path) -> Path:
@@ -73,7 +73,12 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.field")
     parser.add_argument("package", type=Path, help="the package for Debian 12, amd64")
     parser.add_argument("--cuts", type=int, default=30)
-    parser.add_argument("--minutes", type=float, default=120.0, help="no further cut after so many")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=120.0,
+        help="no further cut after so many; fewer cuts than asked for fail",
+    )
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--only", choices=("life", "cuts", "control"))
     help_ = "with --only life: only these, on the disk of the last run"
