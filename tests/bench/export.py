@@ -121,11 +121,13 @@ def _agent(directory: Path) -> Iterator[tuple[AgentProcess, Turns]]:
         live = Thread(target=_send, args=(van, done))
         live.start()
         turns.reset()
-        yield agent, turns
-        done.set()
-        live.join()
-    agent.stop()
-    broker.stop()
+        try:
+            yield agent, turns
+        finally:
+            done.set()
+            live.join()
+            agent.stop()
+            broker.stop()
 
 
 def _send(van: Client, done: Event) -> None:
