@@ -39,14 +39,19 @@ class Trimming:
 
         Batches from `first_open` on are needed.
         """
-        with self._transaction():
-            more = [
-                self._forget("batch", "arrived_ms", f"id < {first_open}", keep_after_ms, now_ms),
-                self._forget("estimate", "closed_ms", "waiting = 0", keep_after_ms, now_ms),
-                self._forget("fix", "arrived_ms", "1", keep_after_ms, now_ms),
-                self._forget("late", "arrived_ms", f"waiting != {WAITING}", keep_after_ms, now_ms),
-                self._closed.forget(revised_after_ms, AT_ONCE),
-            ]
+        before = dict(self._looked)
+        try:
+            with self._transaction():
+                more = [
+                    self._forget("batch", "arrived_ms", f"id < {first_open}", keep_after_ms, now_ms),
+                    self._forget("estimate", "closed_ms", "waiting = 0", keep_after_ms, now_ms),
+                    self._forget("fix", "arrived_ms", "1", keep_after_ms, now_ms),
+                    self._forget("late", "arrived_ms", f"waiting != {WAITING}", keep_after_ms, now_ms),
+                    self._closed.forget(revised_after_ms, AT_ONCE),
+                ]
+        except BaseException:
+            self._looked = before  # nothing was deleted
+            raise
         # A late reading may still wait, but without the row of its window the readings in time are unknown.
         self._closed.revise_from_ms = max(self._closed.revise_from_ms, revised_after_ms)
         return any(more)

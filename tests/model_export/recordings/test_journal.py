@@ -14,6 +14,8 @@ from model_export.calibration import export
 from model_export.cli.main import main
 from model_export.recordings.dataset import Dataset
 from model_export.recordings.journal import load_journal
+from tests.model_export.cli.test_commands import examples
+from tests.support.commands import run
 from tests.support.models import drawn, linear
 
 GAIN, OFFSET = 1.2, 0.3
@@ -89,6 +91,16 @@ def test_adapt_makes_a_bundle_from_the_journal(
     assert (figures["n_train"], figures["n_test"], figures["after"]["r2"] > 0.99) == (48, 12, True)
     assert model.calibrated_ms == int(there.start_ms[47]) + WINDOW_MS
     assert model.provenance["adapted_on"] == "journal.db of 5A2D"
+
+
+def test_the_example_runs(
+    state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unchanged, in a folder with such files."""
+    monkeypatch.chdir(state)
+    [line] = [each for each in examples() if "--from-journal" in each]
+    printed, _ = run(line.removeprefix("model-export "), capsys)
+    assert printed["sensor"] == "5A2D"
 
 
 def test_windows_of_no_use_are_counted(tmp_path: Path, there: Dataset) -> None:
