@@ -116,18 +116,24 @@ class Scoring:
         }
 
     def _restore(self) -> None:
-        """The last day of the reference in the journal, and the estimates of the same windows."""
-        newest_ms = self._journal.closed_windows.newest_late(REFERENCE)
-        if newest_ms is None:
-            return
+        """The last day of the reference in the journal, and the estimates of that day and of the last one.
+
+        A window of the reference may still be on its way although the estimate is in the journal.
+        """
+        newest_ms = self._journal.closed_windows.newest_late(REFERENCE) or 0
         for reading in self._journal.closed_windows.late_between(REFERENCE, newest_ms - DAY_MS, newest_ms):
             if self._knows(reading.channel):
                 self._windows.add(reading, now_ms=0, trusted=False)
                 self._last_at_ms = reading.at_ms
                 self._close(newest_ms)
-        for sensor in self._journal.closed_until():
-            for window in self._journal.closed_windows.between(sensor, newest_ms - DAY_MS, newest_ms):
-                self._compare(window.payload or b"")
+        for sensor, until_ms in self._journal.closed_until().items():
+            last_day_ms = until_ms - DAY_MS
+            self._compare_between(sensor, newest_ms - DAY_MS, min(newest_ms, last_day_ms - 1))
+            self._compare_between(sensor, last_day_ms, until_ms - 1)
+
+    def _compare_between(self, sensor: str, first_ms: int, last_ms: int) -> None:
+        for window in self._journal.closed_windows.between(sensor, first_ms, last_ms):
+            self._compare(window.payload or b"")
 
     def _compare(self, payload: bytes) -> None:
         with suppress(BadEstimate):

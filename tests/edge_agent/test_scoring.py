@@ -153,3 +153,12 @@ def test_a_restart_restores_the_score(journal: Journal, time: Timekeeper) -> Non
     assert told["5A2D"]["windows"] == 5
     assert scoring(journal)[0].describe()["scores"] == told
     assert [*taker.messages()] == ["respire/van-1/calibrated/5A2D/co/score"]
+
+
+def test_estimates_wait_for_values_that_come_after_a_restart(journal: Journal, time: Timekeeper) -> None:
+    """The estimates were committed before the kill; the broker gives the values again after it."""
+    journal.commit(Change(estimates=estimates(5)), time.now_ms)
+    taker, _ = scoring(journal)
+    for minute in range(77):
+        taker.take(stamped(minute), time)
+    assert taker.describe()["scores"]["5A2D"]["windows"] == 5

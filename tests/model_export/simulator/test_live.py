@@ -61,9 +61,12 @@ def test_a_reference_beside_the_van_is_published_with_each_minute(broker: Broker
     """After the packages, with the same time; only if it is asked for."""
     minutes = [Minute(1_706_782_500_000, 0.83213, {"5A2D": {"op1": 231.4}})]
     got: list[str] = []
+    granted = threading.Event()
     with client(broker) as subscriber:
         subscriber.on_message = lambda *m: got.append(f"{m[2].topic} {m[2].payload.decode()}")
+        subscriber.on_subscribe = lambda *_: granted.set()
         subscriber.subscribe("#", qos=1)
+        assert granted.wait(10)
         publisher = Publisher(broker.host, broker.port, max_inflight=1)
         for reference in (False, True):
             assert [*publish(minutes, publisher, COMBINED, lambda: False, reference)] == minutes
