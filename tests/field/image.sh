@@ -29,7 +29,7 @@ Name=eth0
 Address=10.0.2.15/24
 Gateway=10.0.2.2
 END
-mkdir -p "$root/etc/systemd/timesyncd.conf.d" "$root/root/.ssh"
+mkdir -p "$root/etc/systemd/timesyncd.conf.d"
 printf '[Time]\nNTP=10.0.2.2\nFallbackNTP=\n' >"$root/etc/systemd/timesyncd.conf.d/van.conf"
 # The tests disturb the clock and cut the power: the log is written to the disk, a boot runs no other jobs.
 mkdir -p "$root/var/log/journal"
@@ -44,8 +44,8 @@ chroot "$root" useradd --no-create-home --home-dir /srv visitor
 rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/* "$root"/etc/ssh/ssh_host_rsa_key*
 
 [ -f "$out/key" ] || ssh-keygen -q -t ed25519 -N '' -f "$out/key"
-cp "$out/key.pub" "$root/root/.ssh/authorized_keys"
-chmod 700 "$root/root/.ssh"
+cp "$out/key.pub" "$root/etc/ssh/authorized_keys"
+echo 'AuthorizedKeysFile /etc/ssh/authorized_keys' >"$root/etc/ssh/sshd_config.d/van.conf"
 
 truncate -s 1500M "$out/making.img"
 mkfs.ext4 -q -L van -d "$root" "$out/making.img"
