@@ -229,7 +229,7 @@ class Agent:
         if taken.held and not self._commits.hold(taken.held):
             self._intake.count("unstampable", len(taken.held))
         if taken.others:
-            self._commits.add_late(taken.late(Outcome.REVISING), taken.late(Outcome.LATE))
+            self._commits.add_late(taken.late(Outcome.REVISING), taken.late(Outcome.TOO_LATE))
         for outcome, (sensor, channel, at_ms, _) in taken.others:
             if outcome not in (Outcome.DUPLICATE, Outcome.REVISING):
                 fields = {"sensor": sensor, "channel": channel, "at": format_time(at_ms)}

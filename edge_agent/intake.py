@@ -151,7 +151,7 @@ class Intake:
         taken = Taken([], [], list(traces), [])
         for reading in readings:
             outcome = self._windows.add(reading, time.now_ms, time.trusted, time.elapsed_ms)
-            if outcome is Outcome.LATE and self._revising and self._revising.admits(reading, time):
+            if outcome is Outcome.TOO_LATE and self._revising and self._revising.admits(reading, time):
                 outcome = Outcome.REVISING
             self._counts[outcome] += 1
             if outcome is Outcome.ACCEPTED:

@@ -28,10 +28,10 @@ def replay(model: Model, file: Path, grace_s: int, config: Path | None, fixes: P
         sys.stdout.write(encode_estimate(estimate).decode() + "\n")
         closed += 1
     sys.stdout.flush()
-    counts = ", ".join(f"{outcomes[kind]} {kind}" for kind in Outcome if outcomes[kind])
+    counts = ", ".join(f"{outcomes[kind]} {kind.replace('_', ' ')}" for kind in Outcome if outcomes[kind])
     say(f"replay: {closed} windows from {counts or 'no'} readings")
-    if outcomes[Outcome.LATE]:
-        say("replay: late readings are in no window; sort the rows by time")
+    if outcomes[Outcome.TOO_LATE]:
+        say("replay: readings that are too late are in no window; sort the rows by time")
     return DONE
 
 

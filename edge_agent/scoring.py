@@ -23,8 +23,9 @@ from edge_agent.settings_sections import Reference
 if TYPE_CHECKING:
     from edge_agent.core.model import Model
 
-KEPT = (Outcome.ACCEPTED, Outcome.LATE)  # a late one is in no score, but `adapt --from-journal` uses it
-COUNTED = (Outcome.ACCEPTED, Outcome.DUPLICATE, Outcome.LATE, Outcome.FUTURE, Outcome.EXCESS)
+# A value that is too late is in no score, but `adapt --from-journal` uses it.
+KEPT = (Outcome.ACCEPTED, Outcome.TOO_LATE)
+COUNTED = (Outcome.ACCEPTED, Outcome.DUPLICATE, Outcome.TOO_LATE, Outcome.FUTURE, Outcome.EXCESS)
 GASES = tuple(gas.lower() for gas in GRAMS_PER_MOLE)
 MAX_TOTAL = 20_000  # values in open windows; so many are 3 MB
 SHOWN = ("windows", "bias", "unit", "r2", "coverage", "level", "to")  # of a score, in health

@@ -26,7 +26,7 @@ class Outcome(StrEnum):
 
     ACCEPTED = "accepted"
     DUPLICATE = "duplicate"  # same sensor, channel and at_ms as another: the first one counts
-    LATE = "late"  # its window is closed and final
+    TOO_LATE = "too_late"  # its window is closed, and it changes nothing
     REVISING = "revising"  # its window is closed, and a revision will have it
     FUTURE = "future"  # ahead of a clock that can be trusted
     EXCESS = "excess"  # its channel has max_readings in this window, or there is no room in all windows
@@ -142,7 +142,7 @@ class Windows:
         if start_ms < sensor.horizon_ms and trusted and sensor.horizon_ms > now_ms + IMPLAUSIBLE_MS:
             self._rewind_horizon(name, sensor, start_ms, now_ms)
         if start_ms < sensor.horizon_ms or start_ms in sensor.closed_ahead:
-            return Outcome.LATE
+            return Outcome.TOO_LATE
         served = self._served is None or name in self._served
         if served is not sensor.served:
             self._recount(sensor, served)

@@ -116,6 +116,6 @@ def test_outside_the_journal_no_line_has_a_prefix() -> None:
 def test_one_kind_of_event_does_not_hide_another(limited: Limited) -> None:
     with capture_logs() as events:
         limited.warning(5, "reading.rejected")
-        limited.warning(6, "reading.late")
-        limited.warning(7, "reading.late")
-    assert [event["event"] for event in events] == ["reading.rejected", "reading.late"]
+        limited.warning(6, "reading.too_late")
+        limited.warning(7, "reading.too_late")
+    assert [event["event"] for event in events] == ["reading.rejected", "reading.too_late"]

@@ -27,7 +27,7 @@ edge_agent_health_timestamp_seconds{agent="van-1"} 1706782500
 edge_agent_uptime_seconds{agent="van-1"} 93784
 edge_agent_clock_synchronised{agent="van-1"} 1
 edge_agent_readings_total{agent="van-1",outcome="accepted"} 18
-edge_agent_readings_total{agent="van-1",outcome="late"} 0
+edge_agent_readings_total{agent="van-1",outcome="too_late"} 0
 edge_agent_readings_total{agent="van-1",outcome="rejected"} 2
 edge_agent_readings_waiting{agent="van-1"} 0
 edge_agent_outbox_estimates{agent="van-1"} 3

@@ -72,7 +72,7 @@ def test_every_value_is_counted_once(journal: Journal, time: Timekeeper) -> None
     taker.take(message('{"value": 1, "at": "2099-01-01"}'), time)
     with pytest.raises(BadReading):
         taker.take(message("nan"), time)
-    expected = {"accepted": 3, "duplicate": 1, "late": 1, "future": 1, "rejected": 1, "unstampable": 2}
+    expected = {"accepted": 3, "duplicate": 1, "too_late": 1, "future": 1, "rejected": 1, "unstampable": 2}
     assert counted(taker) == expected
     commits.commit(time.now_ms)
     assert len([*journal.closed_windows.late_between("reference", 0, time.now_ms)]) == 4

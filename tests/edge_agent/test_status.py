@@ -27,7 +27,7 @@ def record(age_s: float) -> dict[str, Any]:
         "interval_s": 60.0,
         "uptime_s": 93_784,
         "clock": "synchronised",
-        "readings": {"accepted": 18, "late": 0, "rejected": 2},
+        "readings": {"accepted": 18, "too_late": 0, "rejected": 2},
         "outbox": {"depth": 3, "oldest_s": 61, "dropped": 0},
         "sensors": {
             "5A2D": {

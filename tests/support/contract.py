@@ -134,7 +134,7 @@ def session(directory: Path) -> Iterator[Session]:
         for topic in ("8h", "score"):
             wait_until(lambda topic=topic: told.of(f"calibrated/5A2D/co/{topic}"), what=topic)  # type: ignore[misc]
         _err(van, now_ms)
-        wait_until(lambda: all(told.counts[kind] for kind in ("revising", "late", "refused", "future")))
+        wait_until(lambda: all(told.counts[kind] for kind in ("revising", "too_late", "refused", "future")))
         wait_until(lambda: any(each["revision"] for each in told.estimates("5A2D")), what="a revision")
         _ask(van, told)
         told.newcomer = _newcomer(broker)

@@ -99,7 +99,7 @@ def health(at_s: float, sensors: Json, **changes: Any) -> Json:
         "readings": {
             "accepted": 280_980,
             "duplicate": 12,
-            "late": 3,
+            "too_late": 3,
             "future": 0,
             "excess": 0,
             "rejected": 0,

@@ -225,7 +225,7 @@ def test_sensors_beyond_the_limit_are_refused_and_counted(
     publish(publisher, [Reading(f"X{n}", "op1", START_MS, 1.0) for n in range(10)])
     publish(publisher, [Reading("5A2D", "op1", START_MS, 1.0)])
     wait_until(lambda: health(broker)["readings"] == {
-        "accepted": 4, "duplicate": 0, "late": 0, "revising": 0, "future": 0, "excess": 0, "rejected": 0,
+        "accepted": 4, "duplicate": 0, "too_late": 0, "revising": 0, "future": 0, "excess": 0, "rejected": 0,
         "refused": 7, "unstampable": 0, "dropped": 0,
         "waiting_for_clock": 0,
     }, what="7 refused")  # fmt: skip

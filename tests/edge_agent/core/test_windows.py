@@ -127,7 +127,7 @@ def test_a_duplicate_changes_nothing(readings: list[Reading], value: float) -> N
     for r in readings:
         once.add(r, now_ms=r.at_ms)
         twice.add(r, now_ms=r.at_ms)
-        assert twice.add(r._replace(value=value), now_ms=r.at_ms) in (Outcome.DUPLICATE, Outcome.LATE)
+        assert twice.add(r._replace(value=value), now_ms=r.at_ms) in (Outcome.DUPLICATE, Outcome.TOO_LATE)
     assert once.close_all() == twice.close_all()
 
 
@@ -155,7 +155,7 @@ def test_a_reading_within_the_grace_still_counts_and_after_it_is_late() -> None:
         reading(LENGTH_MS + GRACE_MS),
         reading(7),
     )
-    assert outcomes == [Outcome.ACCEPTED] * 4 + [Outcome.LATE]
+    assert outcomes == [Outcome.ACCEPTED] * 4 + [Outcome.TOO_LATE]
 
 
 def test_lateness_does_not_depend_on_when_close_is_called() -> None:
@@ -302,7 +302,7 @@ def test_a_sensor_that_gets_a_bundle_takes_its_readings_along() -> None:
 def test_after_a_restart_closed_windows_stay_closed() -> None:
     windows = Windows(LENGTH_MS, GRACE_MS)
     windows.resume("5A2D", closed_until_ms=LENGTH_MS)
-    assert feed(windows, reading(5), reading(LENGTH_MS)) == [Outcome.LATE, Outcome.ACCEPTED]
+    assert feed(windows, reading(5), reading(LENGTH_MS)) == [Outcome.TOO_LATE, Outcome.ACCEPTED]
     assert "5A2D" in windows
     assert len(windows) == 1
 
@@ -314,7 +314,7 @@ def test_a_stamp_from_far_ahead_moves_nothing_for_good() -> None:
         windows.add(reading(at_ms), now_ms=LENGTH_MS, trusted=False)
     assert starts(windows.close()) == [0, LENGTH_MS]
     now_ms = LENGTH_MS + MINUTE_MS
-    assert windows.add(reading(now_ms), now_ms) is Outcome.LATE
+    assert windows.add(reading(now_ms), now_ms) is Outcome.TOO_LATE
     assert windows.add(reading(2 * LENGTH_MS), now_ms + LENGTH_MS) is Outcome.ACCEPTED
     assert len(windows.close()) == 1, "that of the implausible timestamp"
     assert windows.take_closed_until() == {"5A2D": 2 * LENGTH_MS}
@@ -342,7 +342,7 @@ def test_a_window_far_ahead_that_is_closed_opens_only_once(others: int) -> None:
         last_ms = number * LENGTH_MS
         windows.add(reading(last_ms), now_ms=last_ms)
         windows.close()
-    assert windows.add(reading(FAR_MS + 1, 10.0), now_ms=last_ms, trusted=False) is Outcome.LATE
+    assert windows.add(reading(FAR_MS + 1, 10.0), now_ms=last_ms, trusted=False) is Outcome.TOO_LATE
     assert windows.add(reading(last_ms + 1), now_ms=last_ms, trusted=False) is Outcome.ACCEPTED
 
 
@@ -352,7 +352,7 @@ def test_after_a_restart_a_closed_window_far_ahead_moves_nothing() -> None:
     far_start_ms = FAR_MS - FAR_MS % LENGTH_MS
     windows.resume("5A2D", closed_until_ms=LENGTH_MS, closed=[0, far_start_ms])
     outcomes = [windows.add(reading(at_ms), 0, trusted=False) for at_ms in (5, FAR_MS, LENGTH_MS)]
-    assert outcomes == [Outcome.LATE, Outcome.LATE, Outcome.ACCEPTED]
+    assert outcomes == [Outcome.TOO_LATE, Outcome.TOO_LATE, Outcome.ACCEPTED]
     assert windows.close() == []
 
 
@@ -365,10 +365,11 @@ def test_however_many_windows_were_far_ahead_no_closed_one_opens_again(far: int)
     for at_ms in stamps:
         windows.add(reading(at_ms), now_ms=5, trusted=False)
         windows.close()
-    assert windows.add(reading(6), now_ms=6) is Outcome.LATE
+    assert windows.add(reading(6), now_ms=6) is Outcome.TOO_LATE
     assert windows.add(reading(LENGTH_MS), now_ms=LENGTH_MS) is Outcome.ACCEPTED
     windows.close()
-    assert {windows.add(reading(at_ms + 1), now_ms=6, trusted=False) for at_ms in stamps} == {Outcome.LATE}
+    outcomes = {windows.add(reading(at_ms + 1), now_ms=6, trusted=False) for at_ms in stamps}
+    assert outcomes == {Outcome.TOO_LATE}
 
 
 def test_a_window_tells_mean_minutes_and_extremes_of_each_channel() -> None:

@@ -77,11 +77,16 @@ function outboxInWords(outbox: Health["outbox"]): string {
   return waiting + oldest + dropped;
 }
 
+/** "too_late" → "too late". */
+function words(code: string): string {
+  return code.replaceAll("_", " ");
+}
+
 /** The accepted readings, then every other outcome that occurred. */
 function readingsInWords(readings: Record<string, number>): string {
   const { accepted = 0, ...others } = readings;
   const notAccepted = Object.entries(others).filter(([, n]) => n > 0);
-  return [plural(accepted, "accepted", "accepted"), ...notAccepted.map(([why, n]) => plural(n, why, why))].join(", ");
+  return [plural(accepted, "accepted", "accepted"), ...notAccepted.map(([why, n]) => plural(n, words(why), words(why)))].join(", ");
 }
 
 function faultsInWords(health: Health): string {
