@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import NamedTuple
 
 from edge_agent.clock import Every, Timekeeper
 from edge_agent.commit import GroupCommit
-from edge_agent.core.derived import SEPARATOR, content
+from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.errors import BadEstimate
-from edge_agent.core.mean_messages import SPANS_MS, MeanEstimate, mean_estimates, mean_record
+from edge_agent.core.mean_messages import SPANS_MS, MeanEstimate, mean_estimates
 from edge_agent.core.means import HOUR_MS
 from edge_agent.core.messages import LATE_READINGS, Estimate, decode_estimate
 from edge_agent.journal import Journal, Outgoing
@@ -110,12 +109,11 @@ class Averaging:
             each.start_ms: each for each in self._journal.closed_windows.between(series, from_ms, until_ms)
         }
         for mean in mean_estimates(self._estimates(sensor, from_ms, until_ms), every, from_ms, until_ms):
-            before = known.get(mean.mean.start_ms)
+            before = known.get(mean.start_ms)
             if before is None:
                 yield mean
-            elif content(mean_record(mean)) != content(json.loads(before.payload or b"{}")):
-                number = before.revision
-                yield replace(mean, revision=number + 1, supersedes=number, cause=LATE_READINGS)
+            elif not mean.says_the_same(json.loads(before.payload or b"{}")):
+                yield mean.replacing(before.revision, LATE_READINGS)
 
     def _estimates(self, sensor: str, from_ms: int, until_ms: int) -> Iterator[Estimate]:
         for window in self._journal.closed_windows.between(sensor, from_ms, until_ms - 1):

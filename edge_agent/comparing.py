@@ -8,13 +8,8 @@ from typing import NamedTuple
 
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
-from edge_agent.core.consensus_messages import (
-    LATE_SENSOR,
-    ConsensusEstimate,
-    consensus_of,
-    consensus_record,
-)
-from edge_agent.core.derived import SEPARATOR, content
+from edge_agent.core.consensus_messages import LATE_SENSOR, ConsensusEstimate, consensus_of
+from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.errors import BadEstimate
 from edge_agent.core.messages import LATE_READINGS, PRELIMINARY, Estimate, decode_estimate
 from edge_agent.core.topics import CONSENSUS
@@ -114,12 +109,12 @@ class Comparing:
             made = replace(made, status=PRELIMINARY)
         if before is None:
             return made
-        record, then = consensus_record(made), json.loads(before.payload or b"{}")
-        if content(record) == content(then):
+        then = json.loads(before.payload or b"{}")
+        if made.says_the_same(then):
             return None
         known = {*then.get("sensors", ()), *then.get("left_out", ())}
         cause = LATE_SENSOR if {each.sensor for each in estimates} - known else LATE_READINGS
-        return replace(made, revision=before.revision + 1, supersedes=before.revision, cause=cause)
+        return made.replacing(before.revision, cause)
 
     def _estimate(self, sensor: str, start_ms: int) -> Estimate | None:
         window = self._journal.closed_windows.one(sensor, start_ms)

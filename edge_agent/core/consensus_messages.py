@@ -1,15 +1,15 @@
 """The consensus of a van as a message: which sensors took part in a window, which did not, and why."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from edge_agent.core.consensus import FEWEST, combine
-from edge_agent.core.messages import FINAL, LIMIT, PRELIMINARY, Estimate, format_time
+from edge_agent.core.derived import Derived
+from edge_agent.core.messages import FINAL, LIMIT, PRELIMINARY, Estimate
 from edge_agent.core.places import Position
 from edge_agent.core.quality import Flag
 from edge_agent.core.robust import robust_spread
@@ -21,14 +21,10 @@ LATE_SENSOR = "late_sensor"  # the cause of a revision, beside late readings
 FEW = 3  # with fewer sensors nobody can say which one is wrong
 
 
-@dataclass(frozen=True, slots=True)
-class ConsensusEstimate:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusEstimate(Derived):
     """One estimate of the van for one window, with what is needed to judge it."""
 
-    start_ms: int
-    end_ms: int
-    agent: str
-    gas: str | None
     unit: str | None
     unit_at: Conditions | None
     value: float | None
@@ -42,21 +38,33 @@ class ConsensusEstimate:
     left_out: Mapping[str, str]  # sensor -> why
     position: Position | None
     site: str | None
-    status: str
-    seq: int = 0
-    revision: int = 0
-    supersedes: int | None = None
-    cause: str | None = None
 
     @property
     def series(self) -> str:
         """The name under which the journal has it."""
         return CONSENSUS
 
-    def encode(self, seq: int) -> bytes:
-        """As JSON, with a sequence number."""
-        record = consensus_record(replace(self, seq=seq))
-        return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
+    def record(self) -> dict[str, Any]:
+        """The map of the wire contract."""
+        return {
+            "v": 1,
+            "gas": self.gas,
+            "value": _rounded(self.value),
+            "unit": self.unit,
+            "unit_at": self.unit_at and self.unit_at._asdict(),
+            "low": _rounded(self.low),
+            "high": _rounded(self.high),
+            "level": self.level,
+            "spread": _rounded(self.spread),
+            **self.version(),
+            "quality": int(self.quality),
+            "reasons": list(self.reasons),
+            "sensors": {sensor: round(share, 4) for sensor, share in self.sensors.items()},
+            "left_out": dict(self.left_out),
+            "position": self.position and self.position._asdict(),
+            "site": self.site,
+            "agent": self.agent,
+        }
 
 
 def consensus_of(estimates: Sequence[Estimate]) -> ConsensusEstimate | None:
@@ -156,35 +164,6 @@ def _judged(used: Sequence[Estimate]) -> tuple[int, tuple[str, ...]]:
     reasons = [reason for reason, count in said.items() if 2 * count > len(used)]
     reasons += ["few_sensors"] if len(used) < FEW else []
     return Flag.SUSPECT if reasons else Flag.PASS, tuple(reasons)
-
-
-def consensus_record(consensus: ConsensusEstimate) -> dict[str, Any]:
-    """A consensus as the map of the wire contract."""
-    return {
-        "v": 1,
-        "gas": consensus.gas,
-        "value": _rounded(consensus.value),
-        "unit": consensus.unit,
-        "unit_at": consensus.unit_at and consensus.unit_at._asdict(),
-        "low": _rounded(consensus.low),
-        "high": _rounded(consensus.high),
-        "level": consensus.level,
-        "spread": _rounded(consensus.spread),
-        "start": format_time(consensus.start_ms),
-        "end": format_time(consensus.end_ms),
-        "seq": consensus.seq,
-        "revision": consensus.revision,
-        "supersedes": consensus.supersedes,
-        "cause": consensus.cause,
-        "status": consensus.status,
-        "quality": int(consensus.quality),
-        "reasons": list(consensus.reasons),
-        "sensors": {sensor: round(share, 4) for sensor, share in consensus.sensors.items()},
-        "left_out": dict(consensus.left_out),
-        "position": consensus.position and consensus.position._asdict(),
-        "site": consensus.site,
-        "agent": consensus.agent,
-    }
 
 
 def _rounded(value: float | None) -> float | None:

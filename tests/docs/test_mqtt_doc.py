@@ -13,8 +13,8 @@ from edge_agent.core import positions, quality, request
 from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.core.card import card
 from edge_agent.core.colocation import Score, score_record
-from edge_agent.core.consensus_messages import consensus_of, consensus_record
-from edge_agent.core.mean_messages import mean_estimates, mean_record
+from edge_agent.core.consensus_messages import consensus_of
+from edge_agent.core.mean_messages import mean_estimates
 from edge_agent.core.messages import Estimate, decode_estimate, estimate_record, parse_time
 from edge_agent.core.model import Model
 from edge_agent.core.model_changes import ModelChanges
@@ -242,7 +242,7 @@ def test_every_field_of_a_mean_is_described_in_order(model: Model) -> None:
     stream = readings(minutes=60, sensors=("5A2D",))
     hour = list(Pipeline(Windows(), {"5A2D": model}, agent="van-1").replay(stream))
     [mean] = mean_estimates(hour, "1h", 0, hour[-1].end_ms)
-    record, example = mean_record(mean), json.loads(TEXT.split("## Means")[1].split("\n\n")[2])
+    record, example = mean.record(), json.loads(TEXT.split("## Means")[1].split("\n\n")[2])
     assert column("field of a mean") == list(record) == list(example)
     assert (record["minutes"], record["expected"]) == (example["minutes"], example["expected"])
 
@@ -253,7 +253,7 @@ def test_every_field_of_a_consensus_is_described_in_order() -> None:
     consensus = consensus_of(pair)
     assert consensus
     example = json.loads(TEXT.split("## Consensus")[1].split("\n\n")[2])
-    assert column("field of a consensus") == list(consensus_record(consensus)) == list(example)
+    assert column("field of a consensus") == list(consensus.record()) == list(example)
     source = (ROOT / "edge_agent/core/consensus_messages.py").read_text()
     codes = {*column("left out because"), *column("reason of a consensus")}
     assert all(f'"{code}"' in source for code in codes - {*CODES})

@@ -18,9 +18,9 @@ from paho.mqtt.client import Client, MQTTMessage
 from edge_agent.archive import Archive
 from edge_agent.bundles import Bundles
 from edge_agent.core import bundle
-from edge_agent.core.consensus_messages import consensus_of, consensus_record
+from edge_agent.core.consensus_messages import consensus_of
 from edge_agent.core.derived import content
-from edge_agent.core.mean_messages import mean_estimates, mean_record
+from edge_agent.core.mean_messages import mean_estimates
 from edge_agent.core.messages import Estimate, Reading, decode_estimate, encode_estimate
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
@@ -81,7 +81,7 @@ def means(records: Iterable[dict[str, Any]]) -> dict[tuple[str, str, str], dict[
         own = sorted((each for each in estimates if each.sensor == sensor), key=lambda each: each.start_ms)
         for every in ("1h", "8h"):
             for mean in mean_estimates(own, every, 0, own[-1].end_ms + DAY_MS):
-                record = mean_record(mean)
+                record = mean.record()
                 found[sensor, every, record["start"]] = content(record)
     return found
 
@@ -93,7 +93,7 @@ def consensuses(records: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         estimate = decode_estimate(json.dumps({**each, "seq": 0, "revision": 0}).encode())
         windows.setdefault(estimate.start_ms, []).append(estimate)
     made = [consensus_of(sorted(each, key=lambda one: one.sensor)) for each in windows.values()]
-    return {record["start"]: content(record) for each in made if each and (record := consensus_record(each))}
+    return {record["start"]: content(record) for each in made if each and (record := each.record())}
 
 
 class Consumer:
