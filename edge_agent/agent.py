@@ -91,7 +91,9 @@ class Agent:
         self._publisher = Publisher(self._egress, settings.own_topics, self._journal, self._changes)
         self._history = History(self._egress, settings.own_topics, settings.state)
         self._alerting = self._start_alerting()
-        self._derivations = Derivations(settings, self._journal, self._commits, models, suspicions)
+        self._derivations = Derivations(
+            settings, self._journal, self._commits, models, suspicions, self._publisher.retain
+        )
         self._scoring = self._derivations.scoring
         self._notifier = Notifier()
         self._maintenance = Maintenance(

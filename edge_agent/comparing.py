@@ -14,6 +14,7 @@ from edge_agent.core.errors import BadEstimate
 from edge_agent.core.messages import LATE_READINGS, PRELIMINARY, Estimate, decode_estimate
 from edge_agent.core.topics import CONSENSUS
 from edge_agent.journal import Journal, Outgoing
+from edge_agent.publisher import Retain
 from edge_agent.settings import Settings
 
 FACT = "consensus_until"  # the last estimate that the consensus of its window has
@@ -32,7 +33,12 @@ class Comparing:
     """Compares the consensus in the journal with what the estimates give now, one window at a time."""
 
     def __init__(
-        self, settings: Settings, journal: Journal, commits: GroupCommit, models: Container[str]
+        self,
+        settings: Settings,
+        journal: Journal,
+        commits: GroupCommit,
+        models: Container[str],
+        retain: Retain,
     ) -> None:
         """`models` has the sensors with a model; it may change."""
         chosen = settings.consensus
@@ -49,6 +55,9 @@ class Comparing:
             self._newest = max(self._newest, last)
             if start_ms > newest_ms - LONGEST_MS:
                 self._new[start_ms] = _New(None, first)
+        self._retain, self._topic = retain, settings.own_topics.latest(CONSENSUS)
+        self._latest_ms = -1  # the start of the newest window
+        self._restore_latest()
 
     @property
     def waits(self) -> bool:
@@ -58,7 +67,9 @@ class Comparing:
     def note(self, committed: Iterable[Outgoing]) -> None:
         """These estimates are in the journal now."""
         for each in committed:
-            if SEPARATOR not in each.sensor and self._takes(each.sensor):
+            if each.sensor == CONSENSUS:
+                self._publish_latest(each.start_ms, each.payload)
+            elif SEPARATOR not in each.sensor and self._takes(each.sensor):
                 self._newest = max(self._newest, each.id)
                 self._new.setdefault(each.start_ms, _New(None, each.id))
 
@@ -77,6 +88,23 @@ class Comparing:
             self._commits.add_derived([made])
             first = min((each.number for each in self._new.values()), default=self._newest + 1)
             self._commits.add_fact(FACT, str(first - 1))
+
+    def _restore_latest(self) -> None:
+        for start_ms in self._journal.last_closed(CONSENSUS, 1):
+            window = self._journal.closed_windows.one(CONSENSUS, start_ms)
+            if window and window.payload and start_ms < self._closed_ms:
+                self._publish_latest(start_ms, window.payload)
+
+    def _publish_latest(self, start_ms: int, payload: bytes) -> None:
+        """Retain the newest window; one in the future, made by wrong clocks, does not stay for ever."""
+        if start_ms >= self._latest_ms or self._latest_ms >= self._closed_ms:
+            self._latest_ms = start_ms
+            self._retain(self._topic, payload)
+
+    @property
+    def _closed_ms(self) -> int:
+        """Until when a sensor has closed its windows."""
+        return max(self._journal.closed_until().values(), default=0)
 
     def _due(self, elapsed_ms: int) -> int | None:
         """The first window that every sensor has closed, or that has waited for long enough."""

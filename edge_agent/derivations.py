@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.suspicions import Suspicions
+from edge_agent.core.topics import CONSENSUS
 from edge_agent.journal import Journal, Outgoing
+from edge_agent.publisher import Retain
 from edge_agent.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,7 +40,9 @@ class Derivations:
         commits: GroupCommit,
         models: Mapping[str, "Model"],
         suspicions: Suspicions,
+        retain: Retain,
     ) -> None:
+        """What was retained by a part that is off now is removed from the broker."""
         self._parts: list[Derivation] = []
         if settings.estimates.means:
             from edge_agent.averaging import Averaging  # noqa: PLC0415 - it can be switched off
@@ -47,11 +51,13 @@ class Derivations:
         if settings.consensus:
             from edge_agent.comparing import Comparing  # noqa: PLC0415 - as above
 
-            self._parts.append(Comparing(settings, journal, commits, models))
+            self._parts.append(Comparing(settings, journal, commits, models, retain))
             from edge_agent.examining import Examining  # noqa: PLC0415 - as above
 
             self._parts.append(Examining(settings, journal, commits, models, suspicions))
-        self.scoring = _scoring(settings, journal, commits, models)
+        elif CONSENSUS in journal.closed_until(series=True):
+            retain(settings.own_topics.latest(CONSENSUS), b"")
+        self.scoring = _scoring(settings, journal, commits, models, retain)
         self._parts += [self.scoring] if self.scoring else []
 
     @property
@@ -71,10 +77,17 @@ class Derivations:
 
 
 def _scoring(
-    settings: Settings, journal: Journal, commits: GroupCommit, models: Mapping[str, "Model"]
+    settings: Settings,
+    journal: Journal,
+    commits: GroupCommit,
+    models: Mapping[str, "Model"],
+    retain: Retain,
 ) -> "Scoring | None":
-    if settings.reference is None:
+    if settings.reference is None and not journal.fact("scored"):
         return None
-    from edge_agent.scoring import Scoring  # noqa: PLC0415 - as above
+    from edge_agent.scoring import Scoring, withdraw  # noqa: PLC0415 - as above
 
+    if settings.reference is None:
+        withdraw(settings.own_topics, journal, retain)
+        return None
     return Scoring(settings, settings.reference, journal, commits, models)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -11,6 +11,7 @@ from edge_agent.commit import GroupCommit
 from edge_agent.core.model import Model
 from edge_agent.core.units import Conditions, PublishUnit
 from edge_agent.journal import Journal
+from edge_agent.publisher import Retain
 from edge_agent.settings import Settings
 
 FACT = "homeassistant"
@@ -19,7 +20,6 @@ LATE_S = 300  # how late a message may be
 DETAILS = ("start", "end", "unit", "low", "high", "level", "quality", "reasons")  # of a value
 
 Entity = dict[str, Any]
-Retain = Callable[[str, bytes], None]
 
 
 class Discovery:

@@ -90,8 +90,8 @@ class Maintenance:
             record = health.encode(self._health_record())
             self._publisher.publish_health(record)
             self._publisher.retain(self._settings.own_topics.position, self._locator.message())
-            for topic, score in self._scoring.messages().items() if self._scoring else ():
-                self._publisher.retain(topic, score)
+            if self._scoring:
+                self._scoring.publish(self._publisher.retain)
             self._commits.add_fact("health", record)
         if self._alive.due(elapsed_ms):
             depth, _ = self._journal.outbox()

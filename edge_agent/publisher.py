@@ -1,7 +1,7 @@
 """What the agent publishes: queued estimates, the newest retained, cards, health."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from edge_agent.core.card import card
 from edge_agent.core.derived import SEPARATOR
@@ -13,6 +13,8 @@ from edge_agent.mqtt import Connection
 
 IN_FLIGHT = 20  # estimates sent and not acknowledged; paho sends as many at once
 RETAINED_AT_ONCE = 10  # cards and newest estimates in one iteration, so that 200 sensors make no burst
+
+Retain = Callable[[str, bytes], None]  # publishes a retained message on a topic; an empty one removes it
 
 
 class Publisher:

@@ -13,16 +13,19 @@ from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.errors import BadEstimate, BadReading
 from edge_agent.core.messages import UNSTAMPED, decode_estimate, format_time
 from edge_agent.core.reference import REFERENCE, decode_reference, gas_of
+from edge_agent.core.topics import OwnTopics
 from edge_agent.core.units import GRAMS_PER_MOLE
 from edge_agent.core.windows import IMPLAUSIBLE_MS, Outcome
 from edge_agent.journal import Journal, Outgoing
 from edge_agent.mqtt import Message
+from edge_agent.publisher import Retain
 from edge_agent.settings import Settings
 from edge_agent.settings_sections import Reference
 
 if TYPE_CHECKING:
     from edge_agent.core.model import Model
 
+FACT = "scored"  # the sensors whose score is at the broker
 # A value that is too late is in no score, but `adapt --from-journal` uses it.
 KEPT = (Outcome.ACCEPTED, Outcome.TOO_LATE)
 COUNTED = (Outcome.ACCEPTED, Outcome.DUPLICATE, Outcome.TOO_LATE, Outcome.FUTURE, Outcome.EXCESS)
@@ -50,6 +53,7 @@ class Scoring:
         self._journal, self._commits, self._models = journal, commits, models
         self._counts: Counter[str] = Counter()
         self._last_at_ms: int | None = None
+        self._scored = _scored(journal)
         self._windows = settings.windows.machine(max_total=MAX_TOTAL)
         self._colocation = Colocation(chosen.unit, settings.estimates.conditions)
         self._restore()
@@ -107,14 +111,16 @@ class Scoring:
             "scores": {record["sensor"]: {name: record[name] for name in SHOWN} for record in records},
         }
 
-    def messages(self) -> dict[str, bytes]:
-        """Every score as it is published, by topic."""
-        return {
-            self._topics.score(score.sensor): json.dumps(
-                score_record(score, self._agent), separators=(",", ":"), ensure_ascii=False
-            ).encode()
-            for score in self._colocation.scores()
-        }
+    def publish(self, retain: Retain) -> None:
+        """Publish every score; the next commit has which sensors have one."""
+        scores = self._colocation.scores()
+        for score in scores:
+            record = score_record(score, self._agent)
+            text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
+            retain(self._topics.score(score.sensor), text.encode())
+        if new := {score.sensor for score in scores} - self._scored:
+            self._scored |= new
+            self._commits.add_fact(FACT, json.dumps(sorted(self._scored)))
 
     def _restore(self) -> None:
         """The last day of the reference in the journal, and the estimates of that day and of the last one.
@@ -146,3 +152,16 @@ class Scoring:
         for window in plausible:
             for gas, mean in window.channels.items():
                 self._colocation.add_reference(gas, window.start_ms, mean)
+
+
+def withdraw(topics: OwnTopics, journal: Journal, retain: Retain) -> None:
+    """Remove the scores from the broker, after the reference was removed from the settings.
+
+    The journal still names them after that: the broker may be away until the next start.
+    """
+    for sensor in _scored(journal):
+        retain(topics.score(sensor), b"")
+
+
+def _scored(journal: Journal) -> set[str]:
+    return set(json.loads(journal.fact(FACT) or "[]"))

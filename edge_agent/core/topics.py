@@ -63,9 +63,9 @@ class OwnTopics:
         sensor, _, every = name.partition(SEPARATOR)
         return self.mean(sensor, every) if every else self.estimate(sensor)
 
-    def latest(self, sensor: str) -> str:
-        """The newest estimate of a sensor."""
-        return f"{self.estimate(sensor)}/latest"
+    def latest(self, name: str) -> str:
+        """The newest estimate of a sensor, or the newest consensus."""
+        return f"{self.series(name)}/latest"
 
     def alert(self, sensor: str, name: str) -> str:
         """The state of one limit at one sensor."""

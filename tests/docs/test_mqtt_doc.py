@@ -22,6 +22,7 @@ from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.positions import decode_fix
 from edge_agent.core.reference import decode_reference
 from edge_agent.core.suspicions import CODES
+from edge_agent.core.topics import CONSENSUS
 from edge_agent.core.windows import MAX_TOTAL, Windows
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.processes import start
@@ -162,7 +163,7 @@ def test_the_topics_are_the_defaults() -> None:
         own.mean(sensor, "1h"),
         own.mean(sensor, "8h"),
     ]
-    expected += [own.model(sensor), own.consensus, own.score(sensor)]
+    expected += [own.model(sensor), own.consensus, own.latest(CONSENSUS), own.score(sensor)]
     expected += [
         own.alert(sensor, "co-8h"),
         own.status,

@@ -13,6 +13,8 @@ from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.comparing import Comparing
 from edge_agent.core.messages import Estimate
+from edge_agent.core.suspicions import Suspicions
+from edge_agent.derivations import Derivations
 from edge_agent.journal import Journal
 from edge_agent.settings import Consensus, Settings
 from tests.edge_agent.test_clock import HandClock
@@ -39,14 +41,21 @@ class Gateway:
         self.journal = Journal(directory / "journal.db", WINDOW_MS, "process-crash")
         self._commits = GroupCommit(self.journal, "boot-1", 1_000, 20)
         self._time = Timekeeper(clock, doubt_ms=0)
-        settings = Settings(consensus=Consensus(**chosen))
-        self._comparing = Comparing(settings, self.journal, self._commits, {"A", "B", "C", "D"})
+        self.retained: dict[str, bytes] = {}
+        settings = Settings(agent="van-1", consensus=Consensus(**chosen))
+        retain = self.retained.__setitem__
+        self._comparing = Comparing(settings, self.journal, self._commits, {"A", "B", "C", "D"}, retain)
 
     def take(self, *estimates: Estimate) -> list[dict[str, Any]]:
         """What is published for these estimates."""
         self._commits.add_estimates(list(estimates), {})
         self._commit()
         return self.settle()
+
+    @property
+    def latest(self) -> dict[str, Any]:
+        """What a new subscriber gets."""
+        return dict(json.loads(self.retained["respire/van-1/consensus/co/latest"]))
 
     def settle(self) -> list[dict[str, Any]]:
         self._time.update()
@@ -174,3 +183,46 @@ def test_a_restart_between_estimates_and_consensus_loses_none(tmp_path: Path, cl
     gateway = Gateway(tmp_path, clock)
     with closing(gateway.journal):
         assert gateway.settle() == []
+
+
+def test_the_newest_window_is_retained(gateway: Gateway, tmp_path: Path, clock: HandClock) -> None:
+    """A revision of it, too, but nothing of an older window; a restart has the same."""
+    assert gateway.retained == {}
+    gateway.take(*(estimate(sensor, 0, 1.0) for sensor in "ABC"))
+    [second] = gateway.take(*(estimate(sensor, 2, 2.0) for sensor in "ABC"))
+    assert gateway.latest == second
+    gateway.take(estimate("A", 0, 1.1, revision=1))
+    [between] = gateway.take(*(estimate(sensor, 1, 1.5, revision=1) for sensor in "ABC"))
+    assert (between["revision"], gateway.latest) == (0, second)
+    [revised] = gateway.take(estimate("A", 2, 2.1, revision=1))
+    assert (revised["revision"], gateway.latest) == (1, revised)
+    gateway.journal.close()
+    again = Gateway(tmp_path, clock)
+    with closing(again.journal):
+        assert again.latest == revised
+
+
+def test_a_window_in_the_future_does_not_stay_the_newest(
+    gateway: Gateway, tmp_path: Path, clock: HandClock
+) -> None:
+    """Clocks that were wrong for a while made it; the sensors' windows have gone back since."""
+    gateway.take(*(estimate(sensor, 9_999, 1.0) for sensor in "ABC"))
+    gateway._commits.add_estimates([], dict.fromkeys("ABC", START_MS))
+    gateway._commits.commit(START_MS)
+    restarted = Gateway(tmp_path, clock)
+    with closing(restarted.journal):
+        assert restarted.retained == {}
+    [made] = gateway.take(*(estimate(sensor, 0, 2.0) for sensor in "ABC"))
+    assert gateway.latest == made
+
+
+def test_the_newest_is_removed_when_the_consensus_is_switched_off(gateway: Gateway) -> None:
+    def retained() -> dict[str, bytes]:
+        kept: dict[str, bytes] = {}
+        settings, suspicions = Settings(agent="van-1"), Suspicions(0)
+        Derivations(settings, gateway.journal, gateway._commits, {}, suspicions, kept.__setitem__)
+        return kept
+
+    assert retained() == {}, "there was none"
+    gateway.take(*(estimate(sensor, 0, 1.0) for sensor in "ABC"))
+    assert retained() == {"respire/van-1/consensus/co/latest": b""}

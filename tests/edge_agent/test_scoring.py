@@ -1,5 +1,6 @@
 """The reference's intake: what is kept, what is counted, and what a restart restores."""
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -13,6 +14,8 @@ from edge_agent.commit import GroupCommit
 from edge_agent.core.errors import BadReading
 from edge_agent.core.messages import Estimate
 from edge_agent.core.model import Model
+from edge_agent.core.suspicions import Suspicions
+from edge_agent.derivations import Derivations
 from edge_agent.journal import Change, Journal
 from edge_agent.mqtt import Message
 from edge_agent.scoring import Scoring
@@ -152,7 +155,26 @@ def test_a_restart_restores_the_score(journal: Journal, time: Timekeeper) -> Non
     told = taker.describe()["scores"]
     assert told["5A2D"]["windows"] == 5
     assert scoring(journal)[0].describe()["scores"] == told
-    assert [*taker.messages()] == ["respire/van-1/calibrated/5A2D/co/score"]
+
+
+def test_scores_are_removed_after_the_reference_is_out_of_the_settings(
+    journal: Journal, time: Timekeeper
+) -> None:
+    """Also after another start without it: the broker may have been away before."""
+    kept: dict[str, bytes] = {}
+    taker, commits = scoring(journal)
+    for minute in range(77):
+        taker.take(stamped(minute, 1.0 + minute / 100), time)
+    taker.note(journal.commit(Change(estimates=estimates(5)), time.now_ms))
+    taker.publish(kept.__setitem__)
+    commits.commit(time.now_ms)
+    topic = "respire/van-1/calibrated/5A2D/co/score"
+    assert json.loads(kept[topic])["windows"] == 5
+    for _ in range(2):
+        kept.clear()
+        settings = Settings(agent="van-1")
+        made = Derivations(settings, journal, commits, {}, Suspicions(0), kept.__setitem__)
+        assert (made.scoring, kept) == (None, {topic: b""})
 
 
 def test_estimates_wait_for_values_that_come_after_a_restart(journal: Journal, time: Timekeeper) -> None:
