@@ -22,6 +22,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
   $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 # Three workers on two cores: tests with real processes wait a lot.
 SIDE_BY_SIDE := -n 3 --dist loadfile --no-loadscope-reorder
+# `make check test`: the one runs beside the other.
+MAKEFLAGS += $(if $(and $(filter check,$(MAKECMDGOALS)),$(filter test,$(MAKECMDGOALS))),--jobs=2)
 UNLESS_IT_FAILS := >$(VENV)/install.log 2>&1 || { cat $(VENV)/install.log >&2; exit 1; }
 
 .PHONY: test check bench demo experiment faults integrations oldest newest agent-test clean

@@ -7,6 +7,9 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Where compiled modules are not cached, each program that a test starts compiles all of ours again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# A make that a test starts is nobody's sub-make.
+os.environ.pop("MAKEFLAGS", None)
+os.environ.pop("MAKELEVEL", None)
 
 from collections import Counter
 from collections.abc import Iterator

@@ -115,7 +115,7 @@ def stepped(agent: Agent) -> bool:
 
 def test_a_recording_goes_the_way_that_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """From the file to the bundle: every file of the trainer whose code runs; the doctor counts as one."""
-    recording = saved(tidy(windows=400), tmp_path / "5A2D.csv")
+    recording = saved(tidy(windows=200), tmp_path / "5A2D.csv")
     files: set[str] = set()
 
     def note(frame: FrameType) -> None:
@@ -124,7 +124,7 @@ def test_a_recording_goes_the_way_that_is_drawn(tmp_path: Path, capsys: pytest.C
             file = inside.removeprefix("model_export/")
             files.add("doctor" if file.startswith("doctor/") else file)
 
-    line = ["fit", str(recording), "--sensor", "5A2D", "--unit", "ppm", "--trials", "5"]
+    line = ["fit", str(recording), "--sensor", "5A2D", "--unit", "ppm", "--trials", "2"]
     assert main([*line, "--out", str(tmp_path / "imports everything.bundle")]) == 0
     with following(note):
         assert main([*line, "--out", str(tmp_path / "5A2D.bundle")]) == 0

@@ -20,6 +20,7 @@ from model_export.doctor import mend
 from model_export.doctor.examination import examined
 from model_export.recordings.recording import Recording
 from model_export.recordings.tables import read
+from model_export.simulator.campaign import SENSORS
 from tests.support.colocations import colocation
 from tests.support.commands import run
 from tests.support.faults import late, swapped
@@ -173,8 +174,8 @@ def grave(path: Path) -> set[str]:
 
 
 def test_simulated_recordings_have_nothing_grave(tmp_path: Path) -> None:
-    """Every sensor of the network."""
-    for (sensor, dataset), recording in network(seed=2, datasets=["T-W"]).items():
+    """Two sensors of the network."""
+    for (sensor, dataset), recording in network(seed=2, sensors=SENSORS[::3], datasets=["T-W"]).items():
         assert grave(saved(recording, tmp_path / f"{sensor}_{dataset}.csv")) == set()
 
 

@@ -55,11 +55,10 @@ def _by_hand(found: Any, params: dict[str, Any], X: np.ndarray, y: np.ndarray) -
     return float(np.mean(scores))
 
 
-@pytest.mark.parametrize("calm", [0, 30])
-def test_boosted_trees_from_one_fit_are_those_of_the_plain_search(train: Dataset, calm: int) -> None:
-    """Same choice, score and estimates for all 27 points; also where a fold has a constant reference."""
+def test_boosted_trees_from_one_fit_are_those_of_the_plain_search(train: Dataset) -> None:
+    """Same choice, score and estimates for all 27 points, although one fold has a constant reference."""
     short = train.part(slice(90))
-    short = replace(short, target=np.where(np.arange(90) < calm, short.target[0], short.target))
+    short = replace(short, target=np.where(np.arange(90) < 30, short.target[0], short.target))
     fast, plain = search("GBDT", short), grid_search("GBDT", short)
     assert len(plain.cv_results_["params"]) == 27
     assert {
