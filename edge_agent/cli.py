@@ -14,6 +14,8 @@ from edge_agent.core.messages import LAST_MS, parse_time
 from edge_agent.systemd import journal_prefix
 from edge_agent.terminal import CONFIGURATION, DONE, FAILED, load_settings, print_json, say
 
+WHAT = ("estimates", "windows", "consensus", "readings", "fixes")  # that export writes
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
@@ -72,7 +74,7 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Print estimates, windows or readings from the journal, also while the agent runs."""
+    """Print estimates, windows, the consensus or readings from the journal, also while the agent runs."""
     from edge_agent import export as command  # noqa: PLC0415 - as above
     from edge_agent.rows import Selection  # noqa: PLC0415 - as above
 
@@ -80,6 +82,8 @@ def export(options: argparse.Namespace) -> int:
         options.usage(f"--every {options.every}: expected --what estimates, got {options.what}")
     if options.format == "aqcsv" and options.what != "estimates":
         options.usage(f"--format aqcsv: expected --what estimates, got {options.what}")
+    if options.sensor and options.what in ("consensus", "fixes"):
+        options.usage(f"--sensor: expected it without --what {options.what}, which is of the whole van")
     selection = Selection(options.sensor, options.from_ms, options.to_ms)
     now_ms = time.time_ns() // 1_000_000
     return command.export(options.config, options.what, options.every, options.format, selection, now_ms)
@@ -182,7 +186,7 @@ def _add_selection(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--sensor", action="append", default=[], metavar="ID", help="only this sensor; may be repeated"
     )
-    command.add_argument("--what", choices=("estimates", "windows", "readings", "fixes"), default="estimates")
+    command.add_argument("--what", choices=WHAT, default="estimates")
     command.add_argument("--format", choices=("csv", "jsonl", "aqcsv"), default="csv")
     command.add_argument(
         "--every", choices=("15min", "1h", "8h"), default="15min",

@@ -12,11 +12,13 @@ from edge_agent.aqcsv import COLUMNS, Aqcsv
 from edge_agent.archive import Archive
 from edge_agent.core.errors import RespireError
 from edge_agent.core.means import HOUR_MS
+from edge_agent.core.topics import CONSENSUS
 from edge_agent.rows import Record, Row, Rows, Selection
 from edge_agent.settings import Settings
 from edge_agent.terminal import DONE, load_settings, say
 
 SPANS_MS = {"15min": None, "1h": HOUR_MS, "8h": 8 * HOUR_MS}  # None: the windows as they are
+AS_PUBLISHED = ("estimates", "consensus")  # in JSON lines
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a text that begins so
 
 
@@ -24,7 +26,9 @@ def export(config: Path | None, what: str, every: str, form: str, selection: Sel
     """Write the rows of a selection to stdout; the journal is opened read-only."""
     settings = load_settings(config)
     with closing(Archive(settings.state)) as archive:
-        if what not in ("readings", "fixes"):
+        if what == "consensus":
+            selection = selection._replace(sensors=[CONSENSUS])
+        elif what not in ("readings", "fixes"):
             selection = selection._replace(sensors=_known(archive, selection.sensors))
         rows = Rows(archive, selection, settings.topics.channels)
         if form == "aqcsv":
@@ -35,8 +39,8 @@ def export(config: Path | None, what: str, every: str, form: str, selection: Sel
             columns, chosen = rows.columns(what), getattr(rows, what)()
         if form == "csv":
             count = _write_csv(columns, chosen)
-        elif what == "estimates" and not span_ms:
-            count = _write_lines(rows.lines())
+        elif what in AS_PUBLISHED and not span_ms:
+            count = _write_lines(rows.lines(what))
         else:
             count = _write_lines(_json(columns, row) for row in chosen)
     return _report(count, rows.damaged)
@@ -113,10 +117,16 @@ def _map(value: dict[str, Any] | None) -> str:
     return "" if value is None else " ".join([f"{key}={number}" for key, number in value.items()])
 
 
+def _sensors(value: dict[str, Any]) -> Any:
+    """A sensor may have a name that begins like a formula."""
+    return _text(_map(value))
+
+
 WORDS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("start", "end", "timestamp", "at"), _time),
     **dict.fromkeys(("sensor", "unit", "model", "agent", "site"), _text),
     "unit_at": _map,
     "reasons": _list,
     "other_inputs": _map,
+    **dict.fromkeys(("sensors", "left_out"), _sensors),
 }

@@ -80,16 +80,18 @@ def _found(directory: Path, request: Request) -> Iterator[list[Answer]]:
             if request.what == "readings":
                 yield from _readings(archive, request)
             else:
-                yield _estimates(archive, request)
+                yield _published(archive, request)
     except (JournalUnavailable, JournalCorrupt):
         yield [{"id": request.id, "error": "the journal cannot be read now; ask again later"}]
 
 
-def _estimates(archive: Archive, request: Request) -> list[Answer]:
+def _published(archive: Archive, request: Request) -> list[Answer]:
+    """Estimates or the consensus, as they were published."""
     payloads = archive.history(
         request.sensor, request.from_ms, request.to_ms, request.after_seq, request.last, MOST + 1
     )
-    return _numbered(request, "estimate", [json.loads(payload) for payload in payloads])
+    kind = "consensus" if request.what == "consensus" else "estimate"
+    return _numbered(request, kind, [json.loads(payload) for payload in payloads])
 
 
 def _readings(archive: Archive, request: Request) -> Iterator[list[Answer]]:

@@ -1,4 +1,4 @@
-"""Rows for export: the journal's estimates, windows, means over hours and readings, one after the other."""
+"""Rows for export: the journal's estimates, windows, means, consensus and readings, one after the other."""
 
 import json
 from bisect import bisect_left
@@ -17,7 +17,10 @@ WINDOW = ("sensor", "start", "end")
 VALUE = ("value", "low", "high", "level", "unit", "unit_at", "quality", "reasons")
 PLACE = ("site", "lat", "lon", "spread_m", "speed_kmh")
 ORIGIN = ("model", "clock", "agent", "seq", "revision")
+AGREED = ("start", "end", *VALUE, "spread", "sensors", "left_out")
+VERSION = ("agent", "seq", "revision")
 _window, _value, _origin = itemgetter(*WINDOW), itemgetter(*VALUE), itemgetter(*ORIGIN)
+_agreed, _version = itemgetter(*AGREED), itemgetter(*VERSION)
 
 Record = dict[str, Any]
 Row = list[Any]
@@ -55,13 +58,14 @@ class Rows:
             ),
             "windows": (*WINDOW, *self._channels, *(f"{n}_minutes" for n in self._channels), "expected"),
             "means": (*WINDOW, "value", "unit", "quality", "reasons", "minutes", "expected", "model"),
+            "consensus": (*AGREED, *PLACE, *VERSION),
             "fixes": ("at", "lat", "lon", "speed_kmh"),
             "readings": ("sensor", "timestamp", *self._channels),
         }[what]
 
-    def lines(self) -> Iterator[str]:
-        """Every estimate as it was published, as JSON."""
-        return self._all(_sound)
+    def lines(self, what: str) -> Iterator[str]:
+        """Every estimate or consensus as it was published, as JSON."""
+        return self._all(_sound_consensus if what == "consensus" else _sound)
 
     def estimates(self) -> Iterator[Row]:
         """One row a window, with the value and what it was computed from."""
@@ -70,6 +74,10 @@ class Rows:
     def windows(self) -> Iterator[Row]:
         """One row a window, with the mean and the minutes of each channel."""
         return self._all(self._window)
+
+    def consensus(self) -> Iterator[Row]:
+        """One row a window, with the value of the van, who took part and who did not."""
+        return self._all(_consensus)
 
     def means(self, span_ms: int, now_ms: int) -> Iterator[Row]:
         """One row for every hour and sensor: the mean of the span that starts there."""
@@ -172,6 +180,17 @@ def _position(position: Record) -> Row:
 def _sound(text: str) -> str:
     _part(text)
     return text
+
+
+def _sound_consensus(text: str) -> str:
+    _consensus(text)
+    return text
+
+
+def _consensus(text: str) -> Row:
+    record = _record(text)
+    position = _position(record["position"] or {})
+    return [*_agreed(record), record["site"], *position, *_version(record)]
 
 
 def _least_minutes(record: Record) -> int | None:

@@ -6,16 +6,20 @@ from typing import Any
 
 from edge_agent.core.errors import BadRequest
 from edge_agent.core.messages import LAST_MS, is_sensor, parse_time
+from edge_agent.core.topics import CONSENSUS
 
 MAX_BYTES = 1_024
 MOST = 1_000  # answers to one request
 LAST = 96  # without any limits: a day of windows
-WHAT = ("estimates", "readings")
+WHAT = ("estimates", "readings", "consensus")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody wants to know of one sensor; `last` counts from the end, the rest from the start."""
+    """What somebody wants to know of one sensor; `last` counts from the end, the rest from the start.
+
+    The consensus is no sensor's: its name in the journal takes that place.
+    """
 
     id: str
     sensor: str
@@ -44,14 +48,13 @@ after_seq=1042, last=None)
 
 
 def _request(id_: str, asked: dict[str, Any]) -> Request:
-    sensor, what = asked.get("sensor"), asked.get("what", WHAT[0])
+    what = asked.get("what", WHAT[0])
     last, after_seq = asked.get("last"), asked.get("after_seq")
-    if not (isinstance(sensor, str) and is_sensor(sensor)):
-        raise BadRequest(id_, "expected a sensor")
     if what not in WHAT:
-        raise BadRequest(id_, f"expected what to be {' or '.join(WHAT)}")
-    if after_seq is not None and (last is not None or what != "estimates"):
-        raise BadRequest(id_, "expected after_seq without last, and only for estimates")
+        raise BadRequest(id_, f"expected what to be {', '.join(WHAT[:-1])} or {WHAT[-1]}")
+    sensor = _sensor(id_, what, asked)
+    if after_seq is not None and (last is not None or what == "readings"):
+        raise BadRequest(id_, "expected after_seq without last, and not for readings")
     if last is None and not {"from", "to", "after_seq"} & {*asked}:
         last = LAST
     if last is not None and not (type(last) is int and 1 <= last <= MOST):
@@ -63,3 +66,14 @@ def _request(id_: str, asked: dict[str, Any]) -> Request:
     except (ValueError, TypeError, OverflowError):
         raise BadRequest(id_, "expected from and to as ISO 8601 or epoch") from None
     return Request(id_, sensor, what, *between, after_seq or 0, last)
+
+
+def _sensor(id_: str, what: str, asked: dict[str, Any]) -> str:
+    sensor = asked.get("sensor")
+    if what == "consensus":
+        if sensor is not None:
+            raise BadRequest(id_, "expected no sensor, because the consensus is of all")
+        return CONSENSUS
+    if not (isinstance(sensor, str) and is_sensor(sensor)):
+        raise BadRequest(id_, "expected a sensor")
+    return sensor

@@ -159,6 +159,7 @@ def test_requests_are_answered_as_described(told: Session) -> None:
         assert [each["estimate"] for each in answers] == expected
         assert {(each["id"], each["of"], each["more"]) for each in answers} == {(id_, len(expected), False)}
         assert [each["index"] for each in answers] == list(range(len(expected)))
+    assert [each["consensus"] for each in told.of("response/agreed")] == told.of("consensus/co")[-2:]
 
 
 @pytest.mark.parametrize(

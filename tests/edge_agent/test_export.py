@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from edge_agent import cli, recording
+from edge_agent.core.consensus_messages import ConsensusEstimate, consensus_of
 from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.places import Position
 from edge_agent.journal import FILE, Change, Journal
@@ -48,6 +49,15 @@ def estimate(index: int, sensor: str = "5A2D", **changes: object) -> Estimate:
         model="sha256:9f3c01ab23cd4567",
         agent="van-1",
     )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def consensus(index: int, **changes: object) -> ConsensusEstimate:
+    """Of two sensors that agree and one that is far from them."""
+    values: dict[str, Any] = {"value": 9.5, "low": 9.4, "high": 9.6}
+    others = [estimate(index, sensor) for sensor in ("=A", "B C")]
+    made = consensus_of([*others, estimate(index, "D3EB", **values)])
+    assert made
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
@@ -127,6 +137,49 @@ def test_times_and_sensors_choose(journal: Journal, tmp_path: Path) -> None:
 def test_jsonl_is_as_published(journal: Journal, tmp_path: Path) -> None:
     [outgoing] = journal.commit(Change(estimates=[estimate(0)]), now_ms=0)
     assert export(tmp_path, "--format", "jsonl").stdout == outgoing.payload.decode() + "\n"
+
+
+def test_the_consensus_is_one_row_a_window(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who took part, with the shares, and who did not; as JSON the newest revision is as it was published."""
+    monkeypatch.setenv("EDGE_AGENT_STATE", str(tmp_path))
+    journal.commit(Change(estimates=[estimate(0)], derived=[consensus(0), consensus(1, **AT_T)]), now_ms=0)
+    [revised] = journal.commit(Change(derived=[consensus(0, revision=1)]), now_ms=0)
+    assert cli.main(["export", "--what", "consensus"]) == 0
+    first, second = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert first == {
+        "start_utc": "2024-02-01 09:00:00",
+        "end_utc": "2024-02-01 09:15:00",
+        "value": "0.5",
+        "low": first["low"],
+        "high": first["high"],
+        "level": "0.9",
+        "unit": "ppm",
+        "unit_at": "",
+        "quality": "3",
+        "reasons": "few_sensors",
+        "spread": "0.0",
+        "sensors": "'=A=0.5 B C=0.5",
+        "left_out": "D3EB=far_from_others",
+        **dict.fromkeys(("site", "lat", "lon", "spread_m", "speed_kmh"), ""),
+        "agent": "van-1",
+        "seq": "3",
+        "revision": "1",
+    }
+    assert float(first["low"]) < 0.5 < float(first["high"])
+    assert (second["site"], second["lat"], second["seq"]) == ("T", "52.5163", "2")
+    options = ["--format", "jsonl", "--to", "2024-02-01T09:15"]
+    assert cli.main(["export", "--what", "consensus", *options]) == 0
+    assert capsys.readouterr().out == revised.payload.decode() + "\n"
+
+
+def test_the_consensus_is_of_no_sensor(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["export", "--what", "consensus", "--sensor", "5A2D"])
+    assert (
+        "--sensor: expected it without --what consensus, which is of the whole van" in capsys.readouterr().err
+    )
 
 
 def test_windows_have_means_and_minutes_of_channels(journal: Journal, tmp_path: Path) -> None:

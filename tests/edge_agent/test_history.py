@@ -13,6 +13,7 @@ from edge_agent.core.topics import OwnTopics
 from edge_agent.history import MAX_REQUESTS, History
 from edge_agent.journal import Change, Journal
 from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
+from tests.edge_agent.test_export import consensus
 from tests.edge_agent.test_publisher import WINDOW_MS, estimates
 from tests.support.broker import Broker, client, wait_until
 
@@ -35,7 +36,8 @@ class Desk:
     def ask(self, **asked: Any) -> list[dict[str, Any]]:
         """All answers to one request."""
         self.heard.clear()
-        self.history.ask(json.dumps({"id": "a", "sensor": "5A2D", **asked}).encode())
+        sensor = {} if asked.get("what") == "consensus" else {"sensor": "5A2D"}
+        self.history.ask(json.dumps({"id": "a", **sensor, **asked}).encode())
         self.turn()
         wait_until(lambda: self.heard and len(self.heard) >= self.heard[0].get("of", 1), what="answers")
         return list(self.heard)
@@ -100,6 +102,21 @@ def test_more_than_1000_come_in_pages(desk: Desk, journal: Journal) -> None:
     assert (numbers(second), {answer["more"] for answer in second}) == ([*range(1_001, 2_001)], {True})
     third = desk.ask(**{"from": 0, "after_seq": 2_000})
     assert (numbers(third), {answer["more"] for answer in third}) == ([*range(2_001, 2_101)], {False})
+
+
+def test_the_consensus_as_it_was_published(desk: Desk, journal: Journal) -> None:
+    """By the same keys; the estimates and means of sensors are not in between."""
+    for index in range(4):
+        made = consensus(index)
+        journal.commit(Change(estimates=estimates(1, first=index), derived=[made]), now_ms=0)
+    told = [json.loads(each) for each in journal.history("consensus/co", 9)]
+    assert [each["seq"] for each in told] == [1, 2, 3, 4]
+    for asked, expected in (({}, told), ({"last": 1}, told[3:]), ({"after_seq": 2}, told[2:])):
+        answers = desk.ask(what="consensus", **asked)
+        assert [answer["consensus"] for answer in answers] == expected
+    assert desk.ask(what="consensus", to=0) == [
+        {"id": "a", "of": 0, "more": False, "index": 0, "consensus": None}
+    ]
 
 
 def test_readings_by_time_and_by_count(desk: Desk, journal: Journal) -> None:

@@ -186,6 +186,7 @@ def _ask(van: Van, told: Session) -> None:
     van.ask(id="last", sensor="5A2D", last=3)
     van.ask(id="times", sensor="5A2D", **hour)
     van.ask(id="after", sensor="5A2D", after_seq=30)
+    van.ask(id="agreed", what="consensus", last=2)
     van.ask(id="readings", sensor="FORM", what="readings", **hour)
     wait_until(lambda: told.of("response/readings"), what="an answer")
     van.ask(id="none", sensor="0001")

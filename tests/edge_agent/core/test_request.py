@@ -38,6 +38,14 @@ def test_requests(asked: dict[str, object], expected: Request) -> None:
     assert decode_request(json.dumps({"id": "a", "sensor": "5A2D", **asked}).encode()) == expected
 
 
+def test_the_consensus_is_asked_for_without_a_sensor() -> None:
+    asked = b'{"id": "a", "what": "consensus", "after_seq": 7}'
+    assert decode_request(asked) == Request("a", "consensus/co", "consensus", after_seq=7)
+    assert decode_request(b'{"id": "a", "what": "consensus"}') == Request(
+        "a", "consensus/co", "consensus", last=96
+    )
+
+
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
@@ -45,15 +53,16 @@ def test_requests(asked: dict[str, object], expected: Request) -> None:
         ({"sensor": 7}, "expected a sensor"),
         ({"sensor": "\ud800"}, "expected a sensor"),
         ({"sensor": "x" * 65}, "expected a sensor"),
-        ({"what": "windows"}, "expected what to be estimates or readings"),
-        ({"what": ["readings"]}, "expected what to be estimates or readings"),
+        ({"what": "windows"}, "expected what to be estimates, readings or consensus"),
+        ({"what": ["readings"]}, "expected what to be estimates, readings or consensus"),
+        ({"what": "consensus"}, "expected no sensor, because the consensus is of all"),
         ({"last": 0}, "expected last from 1 to 1000"),
         ({"last": 1_001}, "expected last from 1 to 1000"),
         ({"last": True}, "expected last from 1 to 1000"),
         ({"after_seq": -1}, "expected after_seq from 0 on"),
         ({"after_seq": 1e300}, "expected after_seq from 0 on"),
-        ({"after_seq": 1, "last": 1}, "expected after_seq without last, and only for estimates"),
-        ({"after_seq": 1, "what": "readings"}, "expected after_seq without last, and only for estimates"),
+        ({"after_seq": 1, "last": 1}, "expected after_seq without last, and not for readings"),
+        ({"after_seq": 1, "what": "readings"}, "expected after_seq without last, and not for readings"),
         ({"from": "yesterday"}, "expected from and to as ISO 8601 or epoch"),
         ({"to": [1]}, "expected from and to as ISO 8601 or epoch"),
         ({"to": 1e300}, "expected from and to as ISO 8601 or epoch"),
