@@ -5,6 +5,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 Labels = dict[str, str]
+SCORE = {
+    "r2": "Share of the variance of the reference that the estimates explain.",
+    "coverage": "Share of the reference's values that are in the interval.",
+    "level": "Share that should be in it.",
+    "windows": "Windows in the score.",
+}
 
 
 class Metric(NamedTuple):
@@ -23,7 +29,7 @@ def exposition(record: Mapping[str, Any], running: bool) -> str:
     edge_agent_up{agent="van-1"} 1
     """
     lines: list[str] = []
-    for metric in (*_agent(record, running), *_sensors(record)):
+    for metric in (*_agent(record, running), *_sensors(record), *_reference(record)):
         name = f"edge_agent_{metric.name}"
         lines += [f"# HELP {name} {metric.help}", f"# TYPE {name} {metric.kind}"]
         lines += [
@@ -83,10 +89,30 @@ def _sensors(record: Mapping[str, Any]) -> Iterator[Metric]:
     for state in ("silent", "stuck"):
         count = [(labels, len(each[state])) for labels, each in told]
         yield gauge(f"sensor_{state}_channels", f"Channels that are {state}.", count)
+    suspected = [
+        ({**labels, "reason": reason}, 1) for labels, each in told for reason in each.get("suspected", ())
+    ]
+    yield gauge("sensor_suspected", "1 for each suspicion that the other sensors raise.", suspected)
     problems = [
         ({"code": problem["code"], "sensor": problem.get("sensor", "")}, 1) for problem in record["problems"]
     ]
     yield gauge("problem", "1 for each problem that a person should look at.", problems)
+
+
+def _reference(record: Mapping[str, Any]) -> Iterator[Metric]:
+    """Nothing but the names without a reference."""
+    told = record.get("reference") or {"last_reading": None, "readings": {}, "scores": {}}
+    at: list[tuple[Labels, float | None]] = [({}, _seconds(told["last_reading"]))]
+    yield Metric("reference_last_reading_timestamp_seconds", "gauge", "Time of its last value.", at)
+    outcomes = [({"outcome": kind}, count) for kind, count in told["readings"].items()]
+    yield Metric("reference_readings_total", "counter", "Values since the start, by outcome.", outcomes)
+    scores = [({"sensor": sensor}, each) for sensor, each in told["scores"].items()]
+    biases = [({**labels, "unit": each["unit"]}, each["bias"]) for labels, each in scores]
+    yield Metric("score_bias", "gauge", "Mean of estimate minus reference.", biases)
+    for name, help_ in SCORE.items():
+        yield Metric(f"score_{name}", "gauge", help_, [(labels, each[name]) for labels, each in scores])
+    ends = [(labels, _seconds(each["to"])) for labels, each in scores]
+    yield Metric("score_end_timestamp_seconds", "gauge", "End of the last window in the score.", ends)
 
 
 def _line(name: str, labels: Mapping[str, str], value: float) -> str:

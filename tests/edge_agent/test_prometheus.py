@@ -46,7 +46,17 @@ edge_agent_sensor_silent_channels{agent="van-1",sensor="5A2D"} 0
 edge_agent_sensor_silent_channels{agent="van-1",sensor="D3EB"} 2
 edge_agent_sensor_stuck_channels{agent="van-1",sensor="5A2D"} 1
 edge_agent_sensor_stuck_channels{agent="van-1",sensor="D3EB"} 0
+edge_agent_sensor_suspected{agent="van-1",sensor="5A2D",reason="drifting"} 1
 edge_agent_problem{agent="van-1",code="stuck_channel",sensor="5A2D"} 1
+edge_agent_reference_last_reading_timestamp_seconds{agent="van-1"} 1706782440
+edge_agent_reference_readings_total{agent="van-1",outcome="accepted"} 77
+edge_agent_reference_readings_total{agent="van-1",outcome="too_late"} 1
+edge_agent_score_bias{agent="van-1",sensor="5A2D",unit="ppm"} 0.0213
+edge_agent_score_r2{agent="van-1",sensor="5A2D"} 0.953
+edge_agent_score_coverage{agent="van-1",sensor="5A2D"} 0.885
+edge_agent_score_level{agent="van-1",sensor="5A2D"} 0.9
+edge_agent_score_windows{agent="van-1",sensor="5A2D"} 96
+edge_agent_score_end_timestamp_seconds{agent="van-1",sensor="5A2D"} 1706781600
 """
 
 
@@ -61,6 +71,14 @@ def promtool(*arguments: object, text: str = "") -> subprocess.CompletedProcess[
 
 def test_every_number_of_health_is_a_sample() -> None:
     assert samples(exposition(HEALTH, running=True)) == EXPECTED
+
+
+def test_without_a_reference_there_is_no_score_and_no_unknown_figure_is_a_number() -> None:
+    [score] = HEALTH["reference"]["scores"].values()
+    partly = {**HEALTH["reference"], "scores": {"5A2D": {**score, "r2": None, "coverage": None}}}
+    for reference, expected in ((None, 0), (partly, 4)):
+        text = samples(exposition({**HEALTH, "reference": reference}, running=True))
+        assert text.count("edge_agent_score_") == expected
 
 
 def test_each_name_is_announced_once_before_its_samples() -> None:

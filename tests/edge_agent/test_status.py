@@ -36,11 +36,21 @@ def record(age_s: float) -> dict[str, Any]:
                 "last_reading": "2024-02-01T10:14:58Z",
                 "silent": [],
                 "stuck": ["op1"],
+                "suspected": ["drifting"],
             },
-            "D3EB": {"model": None, "last_reading": None, "silent": ["op1", "op2"], "stuck": []},
+            "D3EB": {
+                "model": None,
+                "last_reading": None,
+                "silent": ["op1", "op2"],
+                "stuck": [],
+                "suspected": [],
+            },
         },
         "position": {"source": "van/position", "at": None, "age_s": 75, "site": "T", "fixes": {}},
         "reference": {
+            "topic": "reference/{gas}",
+            "last_reading": "2024-02-01T10:14:00Z",
+            "readings": {"accepted": 77, "too_late": 1},
             "scores": {
                 "5A2D": {
                     "windows": 96,
@@ -51,7 +61,7 @@ def record(age_s: float) -> dict[str, Any]:
                     "level": 0.9,
                     "to": "2024-02-01T10:00:00Z",
                 }
-            }
+            },
         },
         "journal_bytes": 4_200_000,
         "rss_bytes": 61_300_000,
