@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
+from math import nan
 from typing import Any, NamedTuple
 
 from edge_agent.clock import Timekeeper
@@ -18,6 +20,7 @@ from edge_agent.revising import Revising
 BURST_MS = 1_000  # stamps are kept apart within this; further back, the clock was stepped
 REMEMBERED = 2_000  # deliveries that may be repeated: more than any broker keeps in flight
 STUCK_REPEATS = 15  # no working electrode repeats a value to the last digit so often
+NEVER = (0, nan, 0)  # when a channel was heard, its value and how often that came
 COUNTED = (*Outcome, "rejected", "refused", "unstampable", "dropped")
 
 
@@ -29,13 +32,15 @@ class Decoded(NamedTuple):
     own_stamp: bool
 
 
-class Taken(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Taken:
     """What windows accepted, what they did not, and what to hold until the wall time is known."""
 
-    accepted: list[Reading]
-    others: list[tuple[Outcome, Reading]]
-    traces: list[Trace]
-    held: list[Reading]
+    accepted: list[Reading] = field(default_factory=list)
+    others: list[tuple[Outcome, Reading]] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    held: list[Reading] = field(default_factory=list)
+    rejected: list[tuple[str, str]] = field(default_factory=list)  # messages: the kind and the reason
 
     def late(self, outcome: Outcome) -> list[Reading]:
         """The readings with this outcome, of those that windows did not accept."""
@@ -53,9 +58,8 @@ class Heard:
         """Readings have arrived, at `elapsed_ms` since boot; `stamped` if their own time is known."""
         for sensor, channel, at_ms, value in readings:
             channels = self._channels.setdefault(sensor, {})
-            before = channels.get(channel)
-            repeats = before[2] + 1 if before and before[1] == value else 1
-            channels[channel] = elapsed_ms, value, repeats
+            _, before, repeats = channels.get(channel, NEVER)
+            channels[channel] = elapsed_ms, value, repeats + 1 if value == before else 1
             if stamped:
                 self._last_at_ms[sensor] = at_ms
 
@@ -137,28 +141,35 @@ class Intake:
         self.count("unstampable", lost)
         return restored, held, lost
 
-    def take(self, message: Message, time: Timekeeper) -> Taken:
-        """Put the readings of a message in their windows, unless they need a wall time that is unknown."""
-        decoded = self.decode(message, time.offset_ms if time.wall_time_known else 0)
-        stamped = decoded.own_stamp or time.wall_time_known
-        self.heard.note(decoded.readings, time.elapsed_ms, stamped)
-        if stamped:
-            return self.feed(decoded.readings, time, decoded.traces)
-        return Taken([], [], decoded.traces, decoded.readings)
+    def take(self, messages: Iterable[Message], time: Timekeeper) -> Taken:
+        """Put the readings of messages in their windows, unless they need a wall time that is unknown."""
+        taken, known = Taken(), time.wall_time_known
+        stamped: list[Reading] = []
+        for message in messages:
+            try:
+                readings, traces, own_stamp = self.decode(message, time.offset_ms if known else 0)
+            except BadReading as error:
+                taken.rejected.append((error.kind, str(error)))
+                continue
+            self.heard.note(readings, time.elapsed_ms, own_stamp or known)
+            taken.traces.extend(traces)
+            (stamped if own_stamp or known else taken.held).extend(readings)
+        self._feed(stamped, time, taken)
+        return taken
 
-    def feed(self, readings: Iterable[Reading], time: Timekeeper, traces: Iterable[Trace] = ()) -> Taken:
+    def _feed(self, readings: Iterable[Reading], time: Timekeeper, taken: Taken) -> None:
         """Put readings in their windows."""
-        taken = Taken([], [], list(traces), [])
+        add, now_ms, trusted, elapsed_ms = self._windows.add, time.now_ms, time.trusted, time.elapsed_ms
         for reading in readings:
-            outcome = self._windows.add(reading, time.now_ms, time.trusted, time.elapsed_ms)
-            if outcome is Outcome.TOO_LATE and self._revising and self._revising.admits(reading, time):
-                outcome = Outcome.REVISING
-            self._counts[outcome] += 1
+            outcome = add(reading, now_ms, trusted, elapsed_ms)
             if outcome is Outcome.ACCEPTED:
                 taken.accepted.append(reading)
-            else:
-                taken.others.append((outcome, reading))
-        return taken
+                continue
+            if outcome is Outcome.TOO_LATE and self._revising and self._revising.admits(reading, time):
+                outcome = Outcome.REVISING
+            self.count(outcome, 1)
+            taken.others.append((outcome, reading))
+        self.count(Outcome.ACCEPTED, len(taken.accepted))
 
     def feed_held(self, readings: Iterable[Reading], time: Timekeeper) -> Taken:
         """Put readings in their windows that waited for the clock, now stamped.
@@ -166,7 +177,9 @@ class Intake:
         Their messages may be delivered again. The journal deletes held readings with their traces, so these
         go into the batch with the stamped ones.
         """
-        return self.feed(readings, time, self._traces)
+        taken = Taken(traces=list(self._traces))
+        self._feed(readings, time, taken)
+        return taken
 
     def count(self, kind: str, readings: int) -> None:
         """Count readings that reach no window, or no revision."""

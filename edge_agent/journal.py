@@ -6,7 +6,7 @@ an SD card. A batch and the estimates of the windows it closed are one transacti
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -357,10 +357,10 @@ class Journal:
         ahead: Container[Window] = (),
     ) -> None:
         """Windows with readings in this batch are open; numbers grow, so the oldest batch comes first."""
-        for sensor, _, at_ms, _ in readings:
-            start_ms = at_ms - at_ms % self._window_ms
-            if not closed or (start_ms >= closed.get(sensor, 0) and (sensor, start_ms) not in ahead):
-                self._open.setdefault((sensor, start_ms), batch)
+        length_ms = self._window_ms
+        for window in {(sensor, at_ms - at_ms % length_ms) for sensor, _, at_ms, _ in readings}:
+            if not closed or (window[1] >= closed.get(window[0], 0) and window not in ahead):
+                self._open.setdefault(window, batch)
 
     def _unpack(self, blob: bytes, is_sound: int, what: str) -> tuple[list[Reading], list[Trace]]:
         """The readings of a sound row; a damaged one is noted and has none."""
@@ -402,7 +402,7 @@ class Journal:
 
 def _encoded(estimate: Estimate | Derived, seq: int) -> bytes:
     if isinstance(estimate, Estimate):
-        return encode_estimate(replace(estimate, seq=seq))
+        return encode_estimate(estimate, seq)
     return estimate.encode(seq)
 
 

@@ -279,9 +279,12 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 48 else text[:47] + "…"
 
 
-def encode_estimate(estimate: Estimate) -> bytes:
-    """An estimate as JSON; numbers have nine decimals."""
-    return json.dumps(estimate_record(estimate), separators=(",", ":"), allow_nan=False).encode()
+def encode_estimate(estimate: Estimate, seq: int | None = None) -> bytes:
+    """An estimate as JSON; numbers have nine decimals. `seq` is its number, if it has none yet."""
+    record = estimate_record(estimate)
+    if seq is not None:
+        record["seq"] = seq
+    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
 
 
 def estimate_record(estimate: Estimate) -> dict[str, Any]:

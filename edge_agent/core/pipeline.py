@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from edge_agent.core.coverage import Coverage, measure
 from edge_agent.core.messages import FINAL, PRELIMINARY, Estimate, Reading
 from edge_agent.core.model import Model
 from edge_agent.core.places import Place
-from edge_agent.core.quality import OUTSIDE, Flag, assess
+from edge_agent.core.quality import OUTSIDE, Flag, Verdict, assess
 from edge_agent.core.suspicions import Suspicions
 from edge_agent.core.units import PublishUnit
 from edge_agent.core.warming import TEMPERATURE, Past
@@ -85,13 +86,12 @@ class Pipeline:
         known, model_id = self._suspicions, model.id if model else None
         suspected = known.at(window.sensor, model_id, window.start_ms) if known else ()
         verdict = assess(window, model, synchronised, coverage, warming, past_known, place.moving, suspected)
+        inputs = {name: channel.mean for name, channel in window.channels.items()} | warming
         estimate = Estimate(
             sensor=window.sensor,
             start_ms=window.start_ms,
             end_ms=window.end_ms,
-            quality=verdict.flag,
-            reasons=verdict.reasons,
-            inputs={name: channel.mean for name, channel in window.channels.items()} | warming,
+            inputs=inputs,
             minutes={**coverage.minutes, "expected": coverage.expected},
             agent=self._agent,
             clock="synchronised" if synchronised else "unsynchronised",
@@ -99,11 +99,8 @@ class Pipeline:
             site=place.site,
             status=FINAL if coverage.complete and not (model and model.warming) else PRELIMINARY,
             channels=window.channels,
+            **_calibrated(model, verdict, inputs),
         )
-        if model is None:
-            return estimate
-        estimate = replace(estimate, gas=model.gas, unit=model.unit, model=model.id)
-        estimate = estimate if verdict.flag is Flag.MISSING else _calibrate(estimate, model)
         return _converted(estimate, self._publish) if self._publish else estimate
 
     def _look_back(
@@ -136,19 +133,24 @@ class Pipeline:
             yield replace(self.estimate(window), seq=next(sequence))
 
 
-def _calibrate(estimate: Estimate, model: Model) -> Estimate:
-    inputs = [estimate.inputs[name] for name in model.channels]
+def _calibrated(model: Model | None, verdict: Verdict, inputs: Mapping[str, float]) -> dict[str, Any]:
+    """The fields of an estimate that come from the model, and the verdict on them."""
+    fields: dict[str, Any] = {"quality": verdict.flag, "reasons": verdict.reasons}
+    if model is None:
+        return fields
+    fields |= {"gas": model.gas, "unit": model.unit, "model": model.id}
+    if verdict.flag is Flag.MISSING:
+        return fields
     with np.errstate(all="ignore"):  # a value that is not finite is flagged below
-        value, weights = model.explain(inputs, estimate.inputs[model.auxiliary])
+        value, weights = model.explain([inputs[name] for name in model.channels], inputs[model.auxiliary])
     if not isfinite(value):
-        return replace(estimate, quality=Flag.FAIL, reasons=(*estimate.reasons, "value_not_finite"))
-    named = dict(zip((*model.channels, "bias"), weights, strict=True))
-    estimate = replace(estimate, value=value, weights=named)
+        return fields | {"quality": Flag.FAIL, "reasons": (*verdict.reasons, "value_not_finite")}
+    fields |= {"value": value, "weights": dict(zip((*model.channels, "bias"), weights, strict=True))}
     # Nothing is known about errors where there was no training data; `reasons` name the inputs.
-    if model.interval is None or any(reason.endswith(OUTSIDE) for reason in estimate.reasons):
-        return estimate
+    if model.interval is None or any(reason.endswith(OUTSIDE) for reason in verdict.reasons):
+        return fields
     half_width = float(model.interval.half_widths(value))
-    return replace(estimate, low=value - half_width, high=value + half_width, level=model.interval.level)
+    return fields | {"low": value - half_width, "high": value + half_width, "level": model.interval.level}
 
 
 def _converted(estimate: Estimate, publish: PublishUnit) -> Estimate:

@@ -5,9 +5,9 @@ same electrode potentials at the same temperature mean less gas, or more, while 
 """
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import repeat
+from itertools import compress, repeat
 from math import exp, fsum, isnan, nan
 
 TEMPERATURE = "temperature"
@@ -75,42 +75,48 @@ class Past:
 
         With `note` the temperature is stored for later windows.
         """
-        warmings = {
-            name: self.warming(sensor, start_ms, temperature, memory_ms)
-            for name, memory_ms in memories_ms.items()
-        }
-        known = (self._known(sensor, start_ms, memory_ms) for memory_ms in memories_ms.values())
-        compared = warmings, min(known, default=1.0)
+        warmings, shares = {}, [1.0]
+        rises, known = self._rises(sensor, start_ms, temperature) if memories_ms and self._count else ([], [])
+        for name, memory_ms in memories_ms.items():
+            fading = weights(self._window_ms, memory_ms)
+            warmings[name] = _weighted(fading, rises)
+            shares.append(sum(compress(fading, known)))
         if note:
             self.note(sensor, start_ms, temperature)
-        return compared
+        return warmings, min(shares)
 
     def warming(self, sensor: str, start_ms: int, temperature: float, memory_ms: int) -> float:
-        """The temperature of a window minus the weighted mean of the day before it.
+        """The temperature of a window minus the weighted mean of the day before it."""
+        warmings, _ = self.compare(sensor, start_ms, temperature, {TEMPERATURE: memory_ms}, note=False)
+        return warmings[TEMPERATURE]
+
+    def _rises(self, sensor: str, start_ms: int, temperature: float) -> tuple[list[float], list[bool]]:
+        """The temperature minus that of each window of the day before, newest first, and which are known.
 
         A missing temperature is replaced by the next known one, which may be that of this window.
         """
         stored, number = self._stored(sensor), start_ms // self._window_ms
-        newest, then, warming = self._newest.get(sensor, number), temperature, 0.0
-        for before, weight in enumerate(weights(self._window_ms, memory_ms), 1):
-            place = number - before
-            if newest - self._count < place <= newest and not isnan(known := stored[place % self._count]):
-                then = known
-            warming += weight * (temperature - then)
-        return warming
-
-    def _known(self, sensor: str, start_ms: int, memory_ms: int) -> float:
-        """The share of the weights in `warming` whose temperatures are known, 0 to 1."""
-        stored, number = self._stored(sensor), start_ms // self._window_ms
-        newest = self._newest.get(sensor, number)
-        return sum(
-            weight
-            for before, weight in enumerate(weights(self._window_ms, memory_ms), 1)
-            if newest - self._count < number - before <= newest
-            and not isnan(stored[(number - before) % self._count])
-        )
+        place, gap = number % self._count, number - 1 - self._newest.get(sensor, number)
+        day = [*reversed(stored[:place]), *reversed(stored[place:])]
+        if gap > 0:  # nothing is stored of the newest, and older ones are in their places
+            day[:gap] = [nan] * min(gap, self._count)
+        elif gap < 0:  # newer ones are in the places of the oldest
+            day[gap:] = [nan] * min(-gap, self._count)
+        known, then = [not isnan(was) for was in day], temperature
+        rises = [
+            temperature - (then := was if there else then) for was, there in zip(day, known, strict=True)
+        ]
+        return rises, known
 
     def _stored(self, sensor: str) -> "array[float]":
         if sensor not in self._temperatures:
             self._temperatures[sensor] = array("d", repeat(nan, self._count))
         return self._temperatures[sensor]
+
+
+def _weighted(weights: Sequence[float], values: Sequence[float]) -> float:
+    """The weighted sum, added up in order: the trainer has the same bits, and sum() depends on Python."""
+    total = 0.0
+    for weight, value in zip(weights, values, strict=False):
+        total += weight * value
+    return total
