@@ -17,7 +17,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONSTRAINTS ?= constraints.txt
 AGENT_TESTS := edge_agent tests/edge_agent $(addprefix tests/system/test_,agent.py agent_bounds.py agent_clock.py \
-  clock_steps.py far_ahead.py faults.py)
+  clock_steps.py disk_faults.py far_ahead.py faults.py)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
   $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 # Three workers on two cores: tests with real processes wait a lot.

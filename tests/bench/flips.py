@@ -24,8 +24,8 @@ from edge_agent.journal import Change, Journal, Outgoing
 from edge_agent.state import open_journal
 from tests.bench.table import row
 from tests.conftest import make_model
+from tests.support.agents import Collector
 from tests.support.broker import AgentProcess, Mosquitto, client, wait_until
-from tests.system.test_agent import Collector
 
 WINDOW_MS = 900_000
 START_MS = 1_706_778_000_000

@@ -15,9 +15,9 @@ from edge_agent.core import bundle
 from edge_agent.settings import Settings
 from model_export.cli.main import main
 from tests.conftest import make_warming_model
+from tests.support.agents import Collector, readings, send
 from tests.support.broker import Broker, client, wait_until
 from tests.support.recordings import saved, tidy
-from tests.system.test_agent import Collector, readings, send
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "architecture.md").read_text()

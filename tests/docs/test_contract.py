@@ -16,7 +16,7 @@ from tests.support.contract import FAILED, FORMS, MINUTE_MS, MOVING, POOR, STUCK
 ELSEWHERE = {
     "unstampable": "system/test_agent_clock.py::test_after_another_boot_held_readings_cannot_be_placed",
     "waiting_for_clock": "system/test_agent_clock.py::test_unstamped_readings_wait_for_the_clock",
-    "dropped": "edge_agent/test_journal.py::test_late_readings_that_wait_are_deleted_last_but_one",
+    "dropped": "edge_agent/test_trimming.py::test_late_readings_that_wait_are_deleted_last_but_one",
     "clock_unsynchronised": "system/test_agent_clock.py::test_a_van_that_loses_its_network_goes_on",
     "value_not_finite": "edge_agent/core/test_pipeline.py::test_an_estimate_that_is_not_finite_fails",
     "swapped_suspected": "edge_agent/core/test_examination.py::test_another_gas_is_found",

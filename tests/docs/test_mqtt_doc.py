@@ -24,10 +24,10 @@ from edge_agent.core.reference import decode_reference
 from edge_agent.core.suspicions import CODES
 from edge_agent.core.topics import CONSENSUS
 from edge_agent.core.windows import MAX_TOTAL, Windows
+from tests.support.agents import QUICK, Collector, bundles, health, publish, readings, retained
+from tests.support.agents import agent as agent  # noqa: PLC0414 - a fixture
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.processes import start
-from tests.system.test_agent import QUICK, Collector, bundles, health, publish, readings, retained
-from tests.system.test_agent import agent as agent  # noqa: PLC0414 - a fixture
 
 __all__ = ["bundles"]
 

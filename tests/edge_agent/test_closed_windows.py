@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from edge_agent.journal import Change
-from tests.edge_agent.test_journal import DAY_MS, WINDOW_MS, estimate, journal_in, reading
+from tests.support.journals import DAY_MS, WINDOW_MS, estimate, journal_in, reading
 
 NOW_MS = 20_000 * DAY_MS
 

@@ -14,7 +14,7 @@ import pytest
 from edge_agent.core.errors import BadSettings, JournalCorrupt
 from edge_agent.database import VERSION
 from edge_agent.journal import Change, Mean
-from tests.edge_agent.test_journal import (
+from tests.support.journals import (
     WINDOW_MS,
     estimate,
     journal_in,

@@ -1,9 +1,7 @@
 """The journal on real files: what is committed is there again, whatever happened in between."""
 
-import resource
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,37 +11,20 @@ from hypothesis import strategies as st
 
 from edge_agent.archive import newest_health
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
-from edge_agent.core.messages import LAST_MS, Estimate, Reading, decode_estimate
+from edge_agent.core.messages import Reading
 from edge_agent.core.windows import ChannelMean
 from edge_agent.journal import Change, Journal, Mean
 from edge_agent.state import open_journal
-
-WINDOW_MS = 900_000
-DAY_MS = 86_400_000
-
-
-def opened(directory: Path) -> Journal:
-    return Journal(directory / "journal.db", WINDOW_MS, "process-crash")
-
-
-@contextmanager
-def journal_in(directory: Path) -> Iterator[Journal]:
-    with closing(opened(directory)) as journal:
-        yield journal
-
-
-def estimate(sensor: str = "5A2D", window: int = 0) -> Estimate:
-    start_ms = window * WINDOW_MS
-    return Estimate(sensor, start_ms, start_ms + WINDOW_MS, 1, (), {"op1": 231.4}, {"op1": 15}, value=0.8)
-
-
-def reading(at_ms: int, sensor: str = "5A2D", value: float = 231.4) -> Reading:
-    return Reading(sensor, "op1", at_ms, value)
-
-
-def sequence(payload: bytes) -> tuple[str, int]:
-    decoded = decode_estimate(payload)
-    return decoded.sensor, decoded.seq
+from tests.support.journals import (
+    WINDOW_MS,
+    disk_without_room,
+    estimate,
+    journal_in,
+    open_readings,
+    opened,
+    reading,
+    sequence,
+)
 
 
 @dataclass
@@ -107,12 +88,6 @@ def test_after_any_commits_reopening_gives_the_sameopen_readings_and_numbers(
             assert dict(sequence(each.payload) for each in next_) == numbers
 
 
-def open_readings(journal: Journal) -> list[Reading]:
-    closed = journal.closed_until()
-    rebuilt = [reading for readings, _ in journal.rebuild() for reading in readings]
-    return [r for r in rebuilt if r.at_ms >= closed.get(r.sensor, 0)]
-
-
 def test_an_estimate_waits_until_it_is_delivered(tmp_path: Path) -> None:
     with journal_in(tmp_path) as journal:
         made = journal.commit(Change(estimates=[estimate(window=n) for n in range(5)]), now_ms=1_000)
@@ -162,17 +137,6 @@ def test_what_is_closed_is_what_the_change_says(tmp_path: Path) -> None:
         assert [sequence(each.payload) for each in made] == [("5A2D", 2), ("5CB6", 1)]
 
 
-@contextmanager
-def disk_without_room(most_bytes: int = 1_024) -> Iterator[None]:
-    """No file may grow beyond this, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 def test_a_commit_that_the_disk_refuses_leaves_everything_as_it_was(tmp_path: Path) -> None:
     """The same change goes through later, with the same numbers."""
     change = Change(readings=[reading(5)], estimates=[estimate(window=0)])
@@ -182,109 +146,6 @@ def test_a_commit_that_the_disk_refuses_leaves_everything_as_it_was(tmp_path: Pa
         assert (journal.outbox(), journal.closed_until()) == ((0, None), {})
         [made] = journal.commit(change, now_ms=0)
         assert sequence(made.payload) == ("5A2D", 1)
-
-
-def test_what_is_too_old_goes_but_never_what_is_open_or_waits(tmp_path: Path) -> None:
-    with journal_in(tmp_path) as journal:
-        [first] = journal.commit(Change(readings=[reading(1)], estimates=[estimate(window=0)]), now_ms=0)
-        journal.commit(Change(readings=[reading(WINDOW_MS)], delivered=[first.id]), now_ms=20_000)
-        journal.commit(Change(estimates=[estimate("5CB6", 0)]), now_ms=40_000)
-        journal.forget(keep_after_ms=DAY_MS)
-        assert journal.history("5A2D", 10) == []
-        assert [each.sensor for each in journal.waiting(0, 10)] == ["5CB6"]
-    with journal_in(tmp_path) as journal:
-        assert open_readings(journal) == [reading(WINDOW_MS)]
-
-
-def test_what_is_too_much_goes_in_order_of_worth_and_drops_are_counted_for_ever(tmp_path: Path) -> None:
-    """Readings of closed windows first, then delivered estimates, and only then those that wait."""
-    with journal_in(tmp_path) as journal:
-        empty = journal.size_bytes()
-        for n in range(2_000):
-            now_ms = n * WINDOW_MS
-            change = Change(readings=[reading(now_ms)], estimates=[estimate(window=n)])
-            made = journal.commit(change, now_ms)
-            if n < 1_000:
-                journal.commit(Change(delivered=[each.id for each in made]), now_ms)
-        full = journal.size_bytes()
-        assert journal.shrink(full - 20_000) == (0, 0)
-        assert len(journal.history("5A2D", 5_000)) == 2_000, "readings of closed windows were enough"
-        assert journal.shrink(full - (full - empty) // 2) == (0, 0)
-        assert journal.outbox()[0] == 1_000
-        assert journal.shrink(empty + 350_000).estimates > 0
-        depth = journal.outbox()[0]
-        assert 0 < depth < 1_000
-        assert journal.dropped == 1_000 - depth
-    with journal_in(tmp_path) as journal:
-        assert journal.dropped == 1_000 - depth
-
-
-def test_what_must_be_dropped_is_dropped_from_the_sensor_that_has_most_waiting(tmp_path: Path) -> None:
-    """One flood does not push out what every other sensor has to say, although that is older."""
-    with journal_in(tmp_path) as journal:
-        journal.commit(Change(estimates=[estimate("5A2D", n) for n in range(300)]), now_ms=0)
-        journal.commit(Change(estimates=[estimate("FLOOD", n) for n in range(4_000)]), now_ms=1)
-        assert journal.shrink(journal.size_bytes() // 2).estimates > 0
-        assert len(journal.history("5A2D", 1_000)) == 300
-
-
-def test_late_readings_that_wait_are_deleted_last_but_one_and_counted(tmp_path: Path) -> None:
-    """Their windows are not revised; settled ones go before them, and queued estimates after."""
-    with journal_in(tmp_path) as journal:
-        journal.commit(Change(estimates=[estimate(window=n) for n in range(200)]), now_ms=200 * WINDOW_MS)
-        before = journal.size_bytes()
-        for n in range(200):
-            change = Change(late=[reading(n * WINDOW_MS + at_ms) for at_ms in range(50)])
-            change.settled = [("5A2D", (n - 1) * WINDOW_MS, 1 << 40)] if n <= 100 else []
-            journal.commit(change, now_ms=200 * WINDOW_MS)
-        assert journal.shrink(journal.size_bytes() - 20_000) == (0, 0)
-        assert len(list(journal.closed_windows.waiting())) == 5_000
-        assert journal.shrink(before + 20_000) == (0, 5_000)
-        assert journal.revise_from_ms > 199 * WINDOW_MS
-        assert journal.outbox()[0] == 200
-
-
-def test_what_is_too_old_goes_in_parts_and_a_clock_of_2099_keeps_nothing(tmp_path: Path) -> None:
-    """A van that was off for weeks does not delay its loop; and most journals are not read as a whole."""
-    with journal_in(tmp_path) as journal:
-        for now_ms, windows in ((LAST_MS, range(600)), (0, range(600, 1_300)), (DAY_MS, range(1_300, 1_400))):
-            made = journal.commit(Change(estimates=[estimate(window=n) for n in windows]), now_ms)
-            journal.commit(Change(delivered=[each.id for each in made]), now_ms)
-        parts = 1
-        while journal.forget(keep_after_ms=DAY_MS, now_ms=2 * DAY_MS):
-            parts += 1
-        assert parts == 4
-        assert len(journal.history("5A2D", 2_000)) == 700
-        assert not journal.forget(keep_after_ms=0, now_ms=LAST_MS)
-
-
-def test_batches_are_numbered_on_although_all_were_trimmed_away(tmp_path: Path) -> None:
-    """A van that stood for months, restarted twice and then crashed, still has the window it had begun."""
-    with journal_in(tmp_path) as journal:
-        for n in range(9):
-            journal.commit(
-                Change(readings=[reading(n * WINDOW_MS)], estimates=[estimate(window=n)]), now_ms=n * 20_000
-            )
-        journal.commit(Change(estimates=[estimate("5CB6", 0)]), now_ms=200_000)
-    with journal_in(tmp_path) as journal:
-        assert open_readings(journal) == []
-        journal.forget(keep_after_ms=DAY_MS * 90)
-    with journal_in(tmp_path) as journal:
-        journal.commit(Change(readings=[reading(99 * WINDOW_MS)]), now_ms=DAY_MS * 90)
-    with journal_in(tmp_path) as journal:
-        assert open_readings(journal) == [reading(99 * WINDOW_MS)]
-
-
-def test_a_clock_that_was_set_back_does_not_keep_readings_of_closed_windows(tmp_path: Path) -> None:
-    """One batch stamped a year ahead; from then on windows close as ever, and their batches may go."""
-    with journal_in(tmp_path) as journal:
-        journal.commit(Change(readings=[reading(0)]), now_ms=365 * DAY_MS)
-        for n in range(1, 20):
-            journal.commit(Change(readings=[reading(n * WINDOW_MS)]), now_ms=n * 20_000)
-            journal.commit(Change(estimates=[estimate(window=n - 1)]), now_ms=n * 20_000)
-    with journal_in(tmp_path) as journal:
-        rebuilt = [each for readings, _ in journal.rebuild() for each in readings]
-        assert rebuilt == [reading(19 * WINDOW_MS)]
 
 
 def test_held_readings_are_kept_for_this_boot_and_counted_once_for_others(tmp_path: Path) -> None:

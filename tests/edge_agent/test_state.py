@@ -14,7 +14,7 @@ from edge_agent.archive import Archive
 from edge_agent.core.errors import BadSettings, JournalUnavailable
 from edge_agent.journal import Change, Mean
 from edge_agent.state import only_agent, open_journal
-from tests.edge_agent.test_journal import (
+from tests.support.journals import (
     WINDOW_MS,
     disk_without_room,
     estimate,

@@ -16,10 +16,10 @@ from deploy.demo.processes import Process, end, free_port, listening
 from edge_agent.core import bundle
 from edge_agent.core.messages import Reading, decode_estimate
 from tests.conftest import make_model
+from tests.support.agents import publish, retained
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program, start
-from tests.system.test_agent import publish, retained
 
 CO = "sensor.van_1_5a2d_co"
 QUALITY = "binary_sensor.van_1_5a2d_quality"

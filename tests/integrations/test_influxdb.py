@@ -15,10 +15,10 @@ import pytest
 from deploy.demo.processes import Process, free_port, listening
 from edge_agent.core.messages import Reading, format_time
 from tests.docs.test_integrations_doc import program
+from tests.support.agents import START_MS, bundles, publish, readings
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program, start
-from tests.system.test_agent import START_MS, bundles, publish, readings
 
 __all__ = ["bundles"]
 

@@ -16,10 +16,10 @@ import pytest
 
 from deploy.demo.processes import free_port, listening
 from edge_agent.archive import newest_health
+from tests.support.agents import bundles, publish, readings
 from tests.support.broker import AgentProcess, Broker, Mosquitto, client, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program, start
-from tests.system.test_agent import bundles, publish, readings
 
 __all__ = ["bundles"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from edge_agent.core.errors import RespireError
 from model_export.files import require_places, write_atomically
-from tests.edge_agent.test_journal import disk_without_room
+from tests.support.journals import disk_without_room
 
 Place = Callable[[Path], None]
 

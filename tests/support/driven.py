@@ -12,8 +12,8 @@ from edge_agent.agent import Agent
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
 from edge_agent.settings import Settings
 from tests.edge_agent.test_clock import HandClock
+from tests.support.agents import START_MS
 from tests.support.broker import Broker, wait_until
-from tests.system.test_agent import START_MS
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS

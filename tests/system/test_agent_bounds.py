@@ -10,14 +10,12 @@ from edge_agent.core.messages import Reading
 from edge_agent.core.windows import Outcome, Windows
 from edge_agent.journal import Change, Journal
 from tests.edge_agent.test_clock import HandClock
-from tests.edge_agent.test_journal import estimate
+from tests.support.agents import QUICK, START_MS, health, publish, readings
 from tests.support.broker import AgentProcess, Broker, Mosquitto, client, wait_until
 from tests.support.driven import HOUR_MS, Driven, booted
 from tests.support.hostile import hostile_bundles, needs_fast_msgpack, sealed, sound_body
-from tests.system.test_agent import QUICK, START_MS, bundles, health, publish, readings
+from tests.support.journals import estimate
 from tests.system.test_faults import CALM
-
-__all__ = ["bundles"]
 
 
 def test_a_disk_that_is_full_at_the_start_is_tried_again(

@@ -9,9 +9,9 @@ from structlog.testing import capture_logs
 from edge_agent.archive import newest_health
 from edge_agent.core.messages import Reading
 from tests.edge_agent.test_clock import HandClock
+from tests.support.agents import START_MS
 from tests.support.broker import Broker
 from tests.support.driven import MINUTE_MS, Driven, booted, synchronise
-from tests.system.test_agent import START_MS
 
 
 def test_unstamped_readings_wait_for_the_clock_and_are_stamped_right(

@@ -11,8 +11,8 @@ from paho.mqtt.client import Client, MQTTMessage
 from edge_agent.core import bundle
 from edge_agent.core.messages import Reading
 from tests.conftest import make_model
+from tests.support.agents import START_MS, publish, retained
 from tests.support.broker import AgentProcess, Broker, client, wait_until
-from tests.system.test_agent import START_MS, publish, retained
 
 TOPIC = "respire/van-1/alert/5A2D/co-high"
 LIMIT = """

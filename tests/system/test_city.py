@@ -16,11 +16,11 @@ from edge_agent.core import bundle
 from edge_agent.core.errors import BrokerUnavailable, JournalUnavailable
 from edge_agent.mqtt import Address, log_in
 from tests.conftest import make_model
+from tests.support.agents import QUICK, publish, readings
 from tests.support.authority import certify, make_authority, recipe, run_commands
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.city import City, Guest
 from tests.support.processes import run_program
-from tests.system.test_agent import QUICK, publish, readings
 
 VAN = "respire/van-1"
 CO = f"{VAN}/calibrated/5A2D/co"

@@ -11,10 +11,10 @@ from paho.mqtt.client import Client
 
 from edge_agent.archive import newest_health
 from tests.edge_agent.test_clock import HandClock
-from tests.edge_agent.test_journal import disk_without_room
+from tests.support.agents import START_MS
 from tests.support.broker import Broker, wait_until
 from tests.support.driven import HOUR_MS, MINUTE_MS, Driven, minute
-from tests.system.test_agent import START_MS
+from tests.support.journals import disk_without_room
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,11 @@ from edge_agent.core.messages import Estimate, Reading, parse_time
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from model_export.simulator.van import drive
+from tests.support.agents import Collector
 from tests.support.broker import Broker, client, wait_until
 from tests.support.browser import Chromium, Page
 from tests.support.needs import require
 from tests.support.processes import start
-from tests.system.test_agent import Collector
 
 ROOT = Path(__file__).parents[2]
 SOUND = ("1FEA", "5A2D", "5CB6", "B5FF")

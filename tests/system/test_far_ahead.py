@@ -7,9 +7,9 @@ from paho.mqtt.client import Client
 
 from edge_agent.core.messages import decode_estimate
 from tests.edge_agent.test_clock import HandClock
+from tests.support.agents import START_MS, retained
 from tests.support.broker import Broker
 from tests.support.driven import HOUR_MS, MINUTE_MS, Driven, booted, minute, synchronise
-from tests.system.test_agent import START_MS, retained
 
 
 def test_one_stamp_from_far_ahead_spoils_neither_what_is_open_nor_what_is_latest(

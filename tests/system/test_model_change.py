@@ -8,11 +8,8 @@ from paho.mqtt.client import Client
 from edge_agent.core import bundle
 from edge_agent.core.messages import format_time
 from tests.conftest import make_model
+from tests.support.agents import Collector, publish, readings
 from tests.support.broker import AgentProcess, Broker, client, wait_until
-from tests.system.test_agent import Collector, bundles, collector, publish, publisher, readings
-from tests.system.test_agent import agent as agent  # noqa: PLC0414 - a fixture
-
-__all__ = ["bundles", "collector", "publisher"]
 
 
 def test_a_change_of_the_model_is_announced_and_remembered(

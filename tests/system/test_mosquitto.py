@@ -23,10 +23,10 @@ from edge_agent.core.messages import decode_estimate
 from edge_agent.core.topics import OwnTopics
 from edge_agent.settings import Settings
 from tests.conftest import make_model
+from tests.support.agents import QUICK, readings
 from tests.support.broker import AgentProcess, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program, start
-from tests.system.test_agent import QUICK, readings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 OWN = OwnTopics("respire/van-1")

@@ -14,11 +14,9 @@ from edge_agent.core.places import Position, Site
 from edge_agent.core.positions import Fix, Positions
 from edge_agent.core.units import Conditions
 from edge_agent.core.windows import Windows
+from tests.support.agents import QUICK, START_MS, Collector, health, publish, readings, retained
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.processes import run_program
-from tests.system.test_agent import QUICK, START_MS, Collector, bundles, health, publish, readings, retained
-
-__all__ = ["bundles"]
 
 T = Site("T", 52.5163, 13.3777, 100.0)
 SITE = '[[sites]]\nname = "T"\nlatitude = 52.5163\nlongitude = 13.3777\n'

@@ -11,10 +11,8 @@ from paho.mqtt.client import Client
 from edge_agent.archive import Archive
 from edge_agent.core.messages import decode_estimate
 from edge_agent.core.reference import REFERENCE
+from tests.support.agents import QUICK, START_MS, health, publish, readings, retained
 from tests.support.broker import AgentProcess, Broker, client, wait_until
-from tests.system.test_agent import QUICK, START_MS, bundles, health, publish, readings, retained
-
-__all__ = ["bundles"]
 
 MINUTES = 77  # five windows and the minutes that close them, with the grace
 SCORE = "respire/van-1/calibrated/5A2D/co/score"

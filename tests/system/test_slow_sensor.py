@@ -10,10 +10,10 @@ import pandas as pd
 from edge_agent.core import bundle
 from edge_agent.core.messages import Estimate, decode_estimate
 from edge_agent.recording import read
+from tests.support.agents import QUICK, Collector, publish
 from tests.support.broker import AgentProcess, Broker, client, wait_until
 from tests.support.processes import run_program
 from tests.support.recordings import FIRST_MS, MINUTE_MS, saved, tidy
-from tests.system.test_agent import QUICK, Collector, publish
 
 SENSOR, CHANNELS, WINDOWS = "5A2D", ("op1", "op2", "temperature"), 40
 HISTORY_MS = 3 * 3_600_000  # warming needs about three hours of temperatures

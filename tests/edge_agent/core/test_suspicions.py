@@ -5,7 +5,7 @@ from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.problems import ADVICE, Problems
 from edge_agent.core.suspicions import CODES, DAY_MS, HOUR_MS, Suspicion, Suspicions
 from edge_agent.core.windows import Windows
-from tests.system.test_agent import START_MS, readings
+from tests.support.agents import START_MS, readings
 
 
 def test_estimates_have_the_reason_from_the_window_on_that_it_holds_for(model: Model) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edge_agent.core.coverage import expected_minutes, needed_minutes
+from edge_agent.core.coverage import expected_minutes
 from edge_agent.core.messages import Reading
 from edge_agent.core.windows import (
     MINUTE_MS,
@@ -239,137 +239,12 @@ def test_one_silent_sensor_never_holds_another() -> None:
     assert [(w.sensor, w.start_ms) for w in windows.close()] == [("5A2D", 0)]
 
 
-def test_one_stamp_from_the_future_cannot_close_real_windows() -> None:
-    windows = Windows(LENGTH_MS, GRACE_MS, future_ms=300_000)
-    assert windows.add(reading(5), now_ms=5) is Outcome.ACCEPTED
-    assert windows.add(reading(300_006), now_ms=5) is Outcome.FUTURE
-    assert windows.add(reading(300_005), now_ms=5) is Outcome.ACCEPTED
-    assert windows.close() == []
-    assert windows.add(reading(10 * LENGTH_MS), now_ms=5, trusted=False) is Outcome.ACCEPTED
-
-
-def test_a_flood_is_bounded_and_counted() -> None:
-    windows = Windows(LENGTH_MS, GRACE_MS, max_readings=100)
-    outcomes = Counter(feed(windows, *(reading(at_ms) for at_ms in range(500))))
-    assert outcomes == {Outcome.ACCEPTED: 100, Outcome.EXCESS: 400}
-
-
-def test_all_windows_together_are_bounded_until_one_closes() -> None:
-    """Many sensors can need more memory than there is; the timestamp of a dropped reading still counts."""
-    windows = Windows(LENGTH_MS, GRACE_MS, max_total=100)
-    feed(windows, *(reading(at_ms, sensor="5CB6") for at_ms in range(60)))
-    outcomes = feed(windows, *(reading(at_ms) for at_ms in range(50)))
-    assert Counter(outcomes) == {Outcome.ACCEPTED: 40, Outcome.EXCESS: 10}
-    assert feed(windows, reading(LENGTH_MS + GRACE_MS)) == [Outcome.EXCESS]
-    [window] = windows.close()
-    assert (window.sensor, window.channels["op1"].readings) == ("5A2D", 40)
-    again = feed(windows, *(reading(LENGTH_MS + GRACE_MS + at_ms) for at_ms in range(50)))
-    assert Counter(again) == {Outcome.ACCEPTED: 40, Outcome.EXCESS: 10}
-
-
-def test_invented_sensors_take_no_room_from_those_with_a_bundle() -> None:
-    """115 of them fill all there is for sensors without a bundle; the one with a bundle loses nothing."""
-    windows = Windows(LENGTH_MS, GRACE_MS, served={"5A2D"})
-    invented = (
-        reading(at_ms, channel=channel, sensor=f"X{number}")
-        for number in range(115)
-        for channel in ("op1", "op2", "temperature")
-        for at_ms in range(1_800)
-    )
-    outcomes = Counter(windows.add(each, now_ms=each.at_ms) for each in invented)
-    assert outcomes[Outcome.EXCESS] > 0
-    assert Counter(feed(windows, *(reading(n * 15_000) for n in range(60)))) == {Outcome.ACCEPTED: 60}
-
-
-def test_a_sensor_that_gets_a_bundle_takes_its_readings_along() -> None:
-    served: set[str] = set()
-    windows = Windows(LENGTH_MS, GRACE_MS, served=served, max_unserved=10)
-    assert Counter(feed(windows, *(reading(n) for n in range(12)))) == {
-        Outcome.ACCEPTED: 10,
-        Outcome.EXCESS: 2,
-    }
-    served.add("5A2D")
-    assert feed(windows, reading(20)) == [Outcome.ACCEPTED]
-    assert Counter(feed(windows, *(reading(n, sensor="X") for n in range(12)))) == {
-        Outcome.ACCEPTED: 10,
-        Outcome.EXCESS: 2,
-    }
-    served.clear()
-    windows.close_all()
-    assert feed(windows, reading(LENGTH_MS), reading(LENGTH_MS, sensor="X")) == [Outcome.ACCEPTED] * 2
-
-
 def test_after_a_restart_closed_windows_stay_closed() -> None:
     windows = Windows(LENGTH_MS, GRACE_MS)
     windows.resume("5A2D", closed_until_ms=LENGTH_MS)
     assert feed(windows, reading(5), reading(LENGTH_MS)) == [Outcome.TOO_LATE, Outcome.ACCEPTED]
     assert "5A2D" in windows
     assert len(windows) == 1
-
-
-def test_a_stamp_from_far_ahead_moves_nothing_for_good() -> None:
-    """Nor does coming back from it open a window that was closed before."""
-    windows = Windows(LENGTH_MS, GRACE_MS)
-    for at_ms in (5, LENGTH_MS, 4_000_000_000_000):
-        windows.add(reading(at_ms), now_ms=LENGTH_MS, trusted=False)
-    assert starts(windows.close()) == [0, LENGTH_MS]
-    now_ms = LENGTH_MS + MINUTE_MS
-    assert windows.add(reading(now_ms), now_ms) is Outcome.TOO_LATE
-    assert windows.add(reading(2 * LENGTH_MS), now_ms + LENGTH_MS) is Outcome.ACCEPTED
-    assert len(windows.close()) == 1, "that of the implausible timestamp"
-    assert windows.take_closed_until() == {"5A2D": 2 * LENGTH_MS}
-    assert windows.take_closed_until() == {}, "told once"
-
-
-FAR_MS = 4_000_000_000_000
-
-
-def after_a_far_stamp() -> Windows:
-    """A far stamp was accepted without a clock; then the clock was set, and a real reading came."""
-    windows = Windows(LENGTH_MS, GRACE_MS)
-    windows.add(reading(FAR_MS, 9.0), now_ms=0, trusted=False)
-    assert windows.add(reading(LENGTH_MS), now_ms=LENGTH_MS) is Outcome.ACCEPTED
-    assert starts(windows.close()) == [FAR_MS - FAR_MS % LENGTH_MS]
-    return windows
-
-
-@pytest.mark.parametrize("others", [0, 50])
-def test_a_window_far_ahead_that_is_closed_opens_only_once(others: int) -> None:
-    """Also when the clock is lost again, and however many windows were closed since."""
-    windows = after_a_far_stamp()
-    last_ms = LENGTH_MS
-    for number in range(2, others + 2):
-        last_ms = number * LENGTH_MS
-        windows.add(reading(last_ms), now_ms=last_ms)
-        windows.close()
-    assert windows.add(reading(FAR_MS + 1, 10.0), now_ms=last_ms, trusted=False) is Outcome.TOO_LATE
-    assert windows.add(reading(last_ms + 1), now_ms=last_ms, trusted=False) is Outcome.ACCEPTED
-
-
-def test_after_a_restart_a_closed_window_far_ahead_moves_nothing() -> None:
-    """Its readings come again from the journal, before those of open windows."""
-    windows = Windows(LENGTH_MS, GRACE_MS)
-    far_start_ms = FAR_MS - FAR_MS % LENGTH_MS
-    windows.resume("5A2D", closed_until_ms=LENGTH_MS, closed=[0, far_start_ms])
-    outcomes = [windows.add(reading(at_ms), 0, trusted=False) for at_ms in (5, FAR_MS, LENGTH_MS)]
-    assert outcomes == [Outcome.TOO_LATE, Outcome.TOO_LATE, Outcome.ACCEPTED]
-    assert windows.close() == []
-
-
-@pytest.mark.parametrize("far", [1, 9, 90])
-def test_however_many_windows_were_far_ahead_no_closed_one_opens_again(far: int) -> None:
-    """A sensor with a wrong year sends for a day, until its clock and ours are set."""
-    windows = Windows(LENGTH_MS, GRACE_MS)
-    windows.add(reading(5), now_ms=5, trusted=False)
-    stamps = [FAR_MS + number * LENGTH_MS for number in range(far)]
-    for at_ms in stamps:
-        windows.add(reading(at_ms), now_ms=5, trusted=False)
-        windows.close()
-    assert windows.add(reading(6), now_ms=6) is Outcome.TOO_LATE
-    assert windows.add(reading(LENGTH_MS), now_ms=LENGTH_MS) is Outcome.ACCEPTED
-    windows.close()
-    outcomes = {windows.add(reading(at_ms + 1), now_ms=6, trusted=False) for at_ms in stamps}
-    assert outcomes == {Outcome.TOO_LATE}
 
 
 def test_a_window_tells_mean_minutes_and_extremes_of_each_channel() -> None:
@@ -383,51 +258,3 @@ def test_a_window_tells_mean_minutes_and_extremes_of_each_channel() -> None:
         {"op1": ChannelMean(3.5, 2, 3, 1.0, 5.0), "temperature": ChannelMean(24.0, 1, 1, 24.0, 24.0)},
     )
     assert expected_minutes(window.end_ms - window.start_ms) == 15
-
-
-@pytest.mark.parametrize(
-    ("cadence", "expected", "needed"),
-    [
-        (1, 15, 12),
-        (2, 7, 6),
-        (3, 5, 4),
-        (4, 3, 3),
-        (5, 3, 2),
-        (6, 2, 2),
-        (7, 2, 2),
-        (8, 1, 1),
-        (15, 1, 1),
-        (16, 1, 1),
-        (1440, 1, 1),
-    ],
-)
-def test_coverage_is_counted_at_the_cadence_of_the_channel(cadence: int, expected: int, needed: int) -> None:
-    assert (expected_minutes(LENGTH_MS, cadence), needed_minutes(LENGTH_MS, cadence)) == (expected, needed)
-
-
-@given(
-    cadence=st.integers(1, 30),
-    length=st.integers(1, 240),
-    coverage=st.floats(0.0, 1.0),
-    phase_ms=st.integers(0, 30 * MINUTE_MS),
-    jitter=st.randoms(use_true_random=False),
-)
-def test_a_slow_sensor_that_loses_nothing_is_never_refused(
-    cadence: int, length: int, coverage: float, phase_ms: int, jitter: random.Random
-) -> None:
-    """Whatever its phase, and with up to a minute of jitter; readings more often than that never hurt."""
-    windows = Windows(length * MINUTE_MS)
-    for number in range(6 * length // cadence + 6):
-        for faster in range(jitter.choice([1, 1, 2])):
-            at_ms = phase_ms + number * cadence * MINUTE_MS + jitter.randrange(MINUTE_MS) + faster
-            windows.add(reading(at_ms), now_ms=at_ms)
-    needed = needed_minutes(length * MINUTE_MS, cadence, coverage)
-    whole = windows.close_all()[1:-1]
-    assert cadence == 1 or all(window.channels["op1"].minutes >= needed for window in whole)
-
-
-@given(coverage=st.floats(0.0, 1.0), length=st.integers(1, 1440))
-def test_at_one_reading_a_minute_the_share_is_exact(coverage: float, length: int) -> None:
-    """Jitter is no excuse there: the plain rule, for every setting of coverage."""
-    needed = needed_minutes(length * MINUTE_MS, 1, coverage)
-    assert needed - 1 < max(1.0, coverage * length) <= needed
