@@ -28,7 +28,7 @@ from tests.support.dashboard import (
     newest_start,
     serving,
 )
-from tests.support.van import WINDOW_S, Json, Van, estimate
+from tests.support.van import WINDOW_S, Json, Van, consensus, estimate, score
 
 SCREENS = {"phone": (390, 844), "desk": (1280, 860)}
 SITES = ("Charbagh", "Hazratganj", "Alambagh", "Indira Nagar")
@@ -66,6 +66,17 @@ def rise(van: Van) -> None:
     for i, value in enumerate(values, 1):
         changes: Json = {"value": value, "low": value - 0.3, "high": value + 0.3}
         van.publish(estimate("5CB6", start + (i - 4) * WINDOW_S, revision=1, **changes))
+
+
+def agree(van: Van) -> None:
+    """One value for the van; two sensors are left out, and a reference is beside it."""
+    start = newest_start(van, "5A2D")
+    left_out = {"5092": "swapped_suspected", "D3EB": "far_from_others"}
+    shares = {sensor: 0.25 for sensor in SENSORS if sensor not in left_out}
+    van.publish(estimate("5092", start, revision=1, quality=3, reasons=["swapped_suspected"]))
+    van.publish_consensus(consensus(start, shares, left_out))
+    for sensor, coverage in (("5A2D", 0.885), ("5CB6", 0.42)):
+        van.publish_score(score(sensor, start + WINDOW_S, coverage=coverage))
 
 
 def go_off(van: Van) -> None:
@@ -137,6 +148,8 @@ SCENES = {
     "well": Scene(be_well, "All 6 sensors report."),
     "poor": Scene(be_poor, "1 of 6 sensors is uncertain."),
     "12ppm": Scene(rise, "Carbon monoxide is high at 5CB6."),
+    "consensus": Scene(agree, "1 of 6 sensors is uncertain."),
+    "score": Scene(agree, sensor="5CB6"),
     "off": Scene(go_off, "van-1 has been offline"),
     "sensor": Scene(rise, sensor="5CB6"),
     "map": Scene(drive, sensor="5A2D", act=show_map),

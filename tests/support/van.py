@@ -87,6 +87,56 @@ def card(sensor: str, **changes: Any) -> Json:
     } | changes
 
 
+def consensus(start_s: float, sensors: dict[str, float], left_out: dict[str, str], **changes: Any) -> Json:
+    """The consensus of a window, of sensors with their shares."""
+    value = estimate("5A2D", start_s)["value"]
+    return {
+        "v": 1,
+        "gas": "CO",
+        "value": value,
+        "unit": "ppm",
+        "unit_at": None,
+        "low": round(value - 0.06, 4),
+        "high": round(value + 0.06, 4),
+        "level": 0.9,
+        "spread": 0.02,
+        "start": iso(start_s),
+        "end": iso(start_s + WINDOW_S),
+        "seq": int(start_s // WINDOW_S),
+        "revision": 0,
+        "supersedes": None,
+        "cause": None,
+        "status": "preliminary",
+        "quality": 1,
+        "reasons": [],
+        "sensors": sensors,
+        "left_out": left_out,
+        "position": None,
+        "site": None,
+        "agent": "van-1",
+    } | changes
+
+
+def score(sensor: str, to_s: float, **changes: Any) -> Json:
+    """A day beside a reference."""
+    return {
+        "v": 1,
+        "agent": "van-1",
+        "sensor": sensor,
+        "gas": "CO",
+        "from": iso(to_s - 86_400),
+        "to": iso(to_s),
+        "windows": 96,
+        "bias": 0.021,
+        "rmse": 0.064,
+        "unit": "ppm",
+        "r2": 0.953,
+        "coverage": 0.885417,
+        "level": 0.9,
+        "model": MODEL,
+    } | changes
+
+
 def health(at_s: float, sensors: Json, **changes: Any) -> Json:
     return {
         "v": 1,
@@ -112,8 +162,14 @@ def health(at_s: float, sensors: Json, **changes: Any) -> Json:
     } | changes
 
 
-def sensor_health(at_s: float, silent: tuple[str, ...] = (), stuck: tuple[str, ...] = ()) -> Json:
-    return {"model": MODEL, "last_reading": iso(at_s), "silent": [*silent], "stuck": [*stuck]}
+def sensor_health(
+    at_s: float,
+    silent: tuple[str, ...] = (),
+    stuck: tuple[str, ...] = (),
+    suspected: tuple[str, ...] = (),
+) -> Json:
+    lists = {"silent": [*silent], "stuck": [*stuck], "suspected": [*suspected]}
+    return {"model": MODEL, "last_reading": iso(at_s), **lists}
 
 
 @dataclass(slots=True)
@@ -139,6 +195,15 @@ class Van:
         topic = f"respire/{self.name}/calibrated/{message['sensor']}/co"
         self._send(topic, json.dumps(message))
         self._send(f"{topic}/latest", json.dumps(message), retain=True)
+
+    def publish_consensus(self, message: Json) -> None:
+        topic = f"respire/{self.name}/consensus/co"
+        self._send(topic, json.dumps(message))
+        self._send(f"{topic}/latest", json.dumps(message), retain=True)
+
+    def publish_score(self, message: Json) -> None:
+        topic = f"respire/{self.name}/calibrated/{message['sensor']}/co/score"
+        self._send(topic, json.dumps(message), retain=True)
 
     def publish_card(self, sensor: str, **changes: Any) -> None:
         self._send(

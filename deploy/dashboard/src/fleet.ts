@@ -1,7 +1,9 @@
 /** What the page knows: sensors with their last day, and the agents that serve them. */
 
 import { MAX_ENTRIES } from "./payload";
-import type { Card, Estimate, Health } from "./wire";
+import type { Consensus } from "./consensus";
+import type { Score } from "./score";
+import type { Card, Estimate, Health, Window } from "./wire";
 
 export const DAY_MS = 86_400_000;
 export const WEEK_MS = 7 * DAY_MS;
@@ -25,6 +27,8 @@ export interface Sensor {
   /** All kept windows, 30 days at most. `windows` is taken from them, so that one window from the future does not empty the day. */
   kept: Estimate[];
   card: Card | null;
+  /** How well it agrees with a reference beside the van. */
+  score: Score | null;
   /** When the newest window arrived live, by this device's clock; null if it was retained or fetched. */
   heardMs: number | null;
 }
@@ -37,6 +41,8 @@ export interface Agent {
   heardMs: number | null;
   /** When this page saw it go offline, by this device's clock; null if that was before. */
   offMs: number | null;
+  /** The consensus of its sensors; `heardMs` as for a sensor. */
+  agreed: { newest: Consensus | null; heardMs: number | null };
 }
 
 export class Fleet {
@@ -65,6 +71,24 @@ export class Fleet {
   setCard(agent: string, name: string, card: Card | null): void {
     const sensor = this.sensor(agent, name);
     if (sensor) sensor.card = card;
+  }
+
+  setScore(agent: string, name: string, score: Score | null): void {
+    const sensor = this.sensor(agent, name);
+    if (sensor) sensor.score = score;
+  }
+
+  /** Set the newest consensus of a van; `heardMs` is its arrival if it came live. */
+  setConsensus(consensus: Consensus, heardMs: number | null): void {
+    const agent = this.agent(consensus.agent);
+    if (!agent || !succeeds(consensus, agent.agreed.newest, heardMs !== null)) return;
+    agent.agreed = { newest: consensus, heardMs: heardMs ?? agent.agreed.heardMs };
+  }
+
+  /** Its retained consensus was cleared: it is switched off. */
+  dropConsensus(id: string): void {
+    const agent = this.agents.get(id);
+    if (agent) agent.agreed = { newest: null, heardMs: null };
   }
 
   /** Set a status; `heardMs` is its arrival if it came live. */
@@ -108,7 +132,7 @@ export class Fleet {
     const known = this.sensors.get(id);
     if (known) return known;
     if (this.sensors.size >= MAX_SENSORS) return refuse(this.unshownSensors, id);
-    const sensor: Sensor = { id, name, agent, newest: null, windows: [], kept: [], card: null, heardMs: null };
+    const sensor: Sensor = { id, name, agent, newest: null, windows: [], kept: [], card: null, score: null, heardMs: null };
     this.sensors.set(id, sensor);
     return sensor;
   }
@@ -117,7 +141,7 @@ export class Fleet {
     const known = this.agents.get(id);
     if (known) return known;
     if (this.agents.size >= MAX_AGENTS) return refuse(this.unshownAgents, id);
-    const agent: Agent = { id, status: null, health: null, heardMs: null, offMs: null };
+    const agent: Agent = { id, status: null, health: null, heardMs: null, offMs: null, agreed: { newest: null, heardMs: null } };
     this.agents.set(id, agent);
     return agent;
   }
@@ -136,13 +160,15 @@ function insert(windows: Estimate[], estimate: Estimate): void {
 }
 
 /**
- * Whether an estimate is newer than the newest. `seq` decides, because a clock can be wrong. `seq` restarts only with a
- * new journal, so a later window that comes live is newer, too.
+ * Whether an estimate is newer than the newest. `seq` decides, because a clock can be wrong; but a revision has a new
+ * `seq`, so that its start decides. `seq` restarts only with a new journal, so a later window that comes live is newer, too.
  */
-function succeeds(estimate: Estimate, newest: Estimate | null, live: boolean): boolean {
+function succeeds(estimate: Window, newest: Window | null, live: boolean): boolean {
   if (!newest) return true;
   if (estimate.startMs === newest.startMs) return estimate.revision >= newest.revision;
-  return estimate.seq > newest.seq || (live && estimate.startMs > newest.startMs);
+  const later = estimate.startMs > newest.startMs;
+  if ((later ? newest : estimate).revision > 0) return later;
+  return estimate.seq > newest.seq || (live && later);
 }
 
 /** No window after the newest, and at most as many as fit in 30 days. */

@@ -3,11 +3,13 @@
 import "./language";
 import "uplot/dist/uPlot.min.css";
 import { brokerAddress, loadCredentials } from "./address";
+import { decodeConsensus } from "./consensus";
 import { Broker, type Link, type Message } from "./broker";
 import { agentOf, Fleet, idOf, type Sensor } from "./fleet";
 import { History } from "./history";
 import { limitsChoice, limitsOf } from "./limits";
 import { sensorIn } from "./routes";
+import { decodeScore } from "./score";
 import { verdict, type Verdict } from "./verdict";
 import { connection, LINK_WORDS } from "./views/connection";
 import { footer } from "./views/footer";
@@ -52,6 +54,8 @@ function onMessage({ topic, payload, retained }: Message): void {
 function withdraw(topic: string): void {
   const subject = subjectOf(topic);
   if (subject?.kind === "card" && fleet.sensors.has(idOf(subject.agent, subject.sensor))) fleet.setCard(subject.agent, subject.sensor, null);
+  if (subject?.kind === "score" && fleet.sensors.has(idOf(subject.agent, subject.sensor))) fleet.setScore(subject.agent, subject.sensor, null);
+  if (subject?.kind === "latestConsensus") fleet.dropConsensus(subject.agent);
   if (subject?.kind === "latest") fleet.dropSensor(subject.agent, subject.sensor);
   if (subject?.kind === "status" || subject?.kind === "health") fleet.clear(subject.agent, subject.kind);
 }
@@ -68,6 +72,12 @@ function take(topic: string, payload: Uint8Array, retained: boolean): boolean {
       return accept(decodeEstimate(payload, subject.agent, subject.sensor), (estimate) => takeEstimate(estimate, false, nowMs));
     case "card":
       return accept(decodeCard(payload, subject.sensor), (card) => fleet.setCard(subject.agent, subject.sensor, card));
+    case "score":
+      return accept(decodeScore(payload, subject.agent, subject.sensor), (score) => fleet.setScore(subject.agent, subject.sensor, score));
+    case "consensus":
+      return accept(decodeConsensus(payload, subject.agent), (consensus) => fleet.setConsensus(consensus, retained ? null : nowMs));
+    case "latestConsensus":
+      return accept(decodeConsensus(payload, subject.agent), (consensus) => fleet.setConsensus(consensus, null));
     case "status":
       return accept(decodeStatus(payload), (status) => takeStatus(subject.agent, status, nowMs, retained));
     case "health":

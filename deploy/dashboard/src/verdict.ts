@@ -11,6 +11,7 @@ import { byGravity, worst, type Level, type Problem } from "./level";
 import { WHO, type Limit } from "./limits";
 import { offInWords } from "./off";
 import { firstValueMs, warmingOf } from "./start";
+import type { Window } from "./wire";
 import { areInWords, channelName, plural, reasonsInWords, span, when } from "./words";
 
 const SILENT_WINDOWS = 2;
@@ -22,20 +23,26 @@ const REPORT_S = 60;
 /** What is shown for a flag without reasons. */
 const UNEXPLAINED = { 3: "Flagged as suspect", 4: "Failed its checks", 9: "No value" };
 
+/** A sensor, or the consensus of a van. */
+interface Source {
+  newest: Window | null;
+  heardMs: number | null;
+}
+
 /**
- * When the last new window of a sensor came; null if that is at most two windows ago.
+ * When the last new window of a source came; null if that is at most two windows ago.
  * The arrival counts as well as the window's own time, so that a replay of last year is not stale.
  * As everywhere in this file, `nowMs` is the time of the vans' clock.
  */
-export function staleSinceMs(fleet: Fleet, sensor: Sensor, nowMs: number): number | null {
-  const { newest } = sensor;
+export function staleSinceMs(fleet: Fleet, source: Source, nowMs: number): number | null {
+  const { newest } = source;
   if (!newest) return null;
-  const updateMs = lastUpdateMs(fleet, sensor, nowMs)!;
+  const updateMs = lastUpdateMs(fleet, source, nowMs)!;
   return nowMs - updateMs > SILENT_WINDOWS * (newest.endMs - newest.startMs) ? updateMs : null;
 }
 
-/** When the newest window of a sensor came: its arrival or its end, whichever is later. */
-export function lastUpdateMs(fleet: Fleet, { newest, heardMs }: Sensor, nowMs: number): number | null {
+/** When the newest window came: its arrival or its end, whichever is later. */
+export function lastUpdateMs(fleet: Fleet, { newest, heardMs }: Source, nowMs: number): number | null {
   return newest && lastSignMs(fleet, heardMs, newest.endMs, nowMs);
 }
 
@@ -106,6 +113,8 @@ function channelFaults(fleet: Fleet, sensor: Sensor): Problem[] {
     faults.push({ level: "bad", text: areInWords(health.silent.map(channelName), "silent") });
   if (health.stuck.length > 0)
     faults.push({ level: "look", text: areInWords(health.stuck.map(channelName), "stuck at one value") });
+  // The estimates have the same reasons from the next window on.
+  for (const text of reasonsInWords(health.suspected)) faults.push({ level: "look", text });
   return faults;
 }
 

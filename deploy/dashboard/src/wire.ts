@@ -19,13 +19,11 @@ import type { Fields } from "./payload";
 
 export type Quality = 1 | 3 | 4 | 9;
 
-export interface Estimate {
-  sensor: string;
+/** What an estimate of a sensor and the consensus of a van have in common. */
+export interface Window {
   /** Gas and unit are empty without a model. */
   gas: string;
   unit: string;
-  /** The conditions at which a cubic metre is meant; empty if none are given. */
-  unitAt: Record<string, number>;
   value: number | null;
   low: number | null;
   high: number | null;
@@ -38,12 +36,18 @@ export interface Estimate {
   cause: string | null;
   quality: Quality;
   reasons: string[];
+  agent: string;
+}
+
+export interface Estimate extends Window {
+  sensor: string;
+  /** The conditions at which a cubic metre is meant; empty if none are given. */
+  unitAt: Record<string, number>;
   inputs: Record<string, number | null>;
   minutes: Record<string, number>;
   expectedMinutes: number | null;
   weights: Record<string, number>;
   model: string | null;
-  agent: string;
   clock: string | null;
   position: { lat: number; lon: number; spreadM: number | null; speedKmh: number | null } | null;
   site: string | null;
@@ -69,6 +73,8 @@ export interface Card {
 export interface SensorHealth {
   silent: string[];
   stuck: string[];
+  /** Why the other sensors of the van speak against it. */
+  suspected: string[];
 }
 
 export interface Health {
@@ -103,20 +109,17 @@ export function decodeEstimate(payload: Uint8Array, agent: string, sensor: strin
   return estimate?.sensor === sensor && estimate.agent === agent ? estimate : null;
 }
 
-function estimateOf(fields: Fields | null): Estimate | null {
+/** The common fields; null without a time, an agent or a quality. */
+export function windowOf(fields: Fields | null): Window | null {
   const startMs = instantMs(fields?.start);
   const endMs = instantMs(fields?.end);
-  const name = topicLevel(fields?.sensor);
   const agent = topicLevel(fields?.agent);
   const quality = fields?.quality;
-  if (fields?.v !== 1 || name === null || agent === null || startMs === null || endMs === null || endMs <= startMs) return null;
+  if (fields?.v !== 1 || agent === null || startMs === null || endMs === null || endMs <= startMs) return null;
   if (quality !== 1 && quality !== 3 && quality !== 4 && quality !== 9) return null;
-  const { expected, ...minutes } = entries(fields.minutes, number, MAX_CHANNELS + 1);
   return {
-    sensor: name,
     gas: text(fields.gas) ?? "",
     unit: text(fields.unit) ?? "",
-    unitAt: entries(fields.unit_at, number, MAX_CHANNELS),
     value: number(fields.value),
     low: number(fields.low),
     high: number(fields.high),
@@ -128,12 +131,24 @@ function estimateOf(fields: Fields | null): Estimate | null {
     cause: text(fields.cause),
     quality,
     reasons: names(fields.reasons, 16),
+    agent,
+  };
+}
+
+function estimateOf(fields: Fields | null): Estimate | null {
+  const window = windowOf(fields);
+  const name = topicLevel(fields?.sensor);
+  if (!fields || !window || name === null) return null;
+  const { expected, ...minutes } = entries(fields.minutes, number, MAX_CHANNELS + 1);
+  return {
+    ...window,
+    sensor: name,
+    unitAt: entries(fields.unit_at, number, MAX_CHANNELS),
     inputs: entries(fields.inputs, number, MAX_CHANNELS),
     minutes,
     expectedMinutes: expected ?? null,
     weights: entries(fields.weights, number, MAX_CHANNELS + 1),
     model: text(fields.model, 80),
-    agent,
     clock: text(fields.clock),
     position: positionOf(fields.position),
     site: text(fields.site),
@@ -182,6 +197,7 @@ function sensorHealthOf(raw: unknown): SensorHealth | null {
     fields && {
       silent: names(fields.silent, MAX_CHANNELS + 1),
       stuck: names(fields.stuck, MAX_CHANNELS + 1),
+      suspected: names(fields.suspected, MAX_CHANNELS),
     }
   );
 }
@@ -226,8 +242,8 @@ export function decodeAnswer(payload: Uint8Array): Answer | null {
 }
 
 export type Subject =
-  | { kind: "estimate" | "latest" | "card"; agent: string; sensor: string }
-  | { kind: "status" | "health"; agent: string }
+  | { kind: "estimate" | "latest" | "card" | "score"; agent: string; sensor: string }
+  | { kind: "status" | "health" | "consensus" | "latestConsensus"; agent: string }
   | { kind: "answer"; agent: string; id: string };
 
 export const SUBSCRIPTIONS = [
@@ -236,11 +252,15 @@ export const SUBSCRIPTIONS = [
   "respire/+/calibrated/+/model",
   "respire/+/calibrated/+/co/latest",
   "respire/+/calibrated/+/co",
+  "respire/+/calibrated/+/co/score",
+  "respire/+/consensus/co/latest",
+  "respire/+/consensus/co",
 ];
 
-const OF_SENSOR = new Map<string, "estimate" | "latest" | "card">([
+const OF_SENSOR = new Map<string, "estimate" | "latest" | "card" | "score">([
   ["co", "estimate"],
   ["co/latest", "latest"],
+  ["co/score", "score"],
   ["model", "card"],
 ]);
 
@@ -249,6 +269,8 @@ export function subjectOf(topic: string): Subject | null {
   const [root, agent = "", leaf = "", name = "", ...below] = topic.split("/");
   if (root !== "respire" || topicLevel(agent) === null) return null;
   if (leaf === "calibrated" && topicLevel(name) !== null) return ofSensor(agent, name, below.join("/"));
+  if (leaf === "consensus" && name === "co" && (below.length === 0 || below.join("/") === "latest"))
+    return { kind: below.length === 0 ? "consensus" : "latestConsensus", agent };
   if (below.length > 0) return null;
   if (leaf === "response" && name !== "") return { kind: "answer", agent, id: name };
   if ((leaf === "status" || leaf === "health") && name === "") return { kind: leaf, agent };

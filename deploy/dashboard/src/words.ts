@@ -29,6 +29,8 @@ const REASONS = new Map([
   ["sensitivity_lost", "It reacts less to the gas than before"],
   ["drifting", "It drifts away from the other sensors of its van"],
   ["disagrees", "It differs from the other sensors of its van by more than its interval"],
+  ["few_sensors", "Only two sensors took part: if one of them is wrong, nobody can say which"],
+  ["too_few_sensors", "Fewer than two sensors can be used"],
   ["temperature_history_incomplete", "Warming up: the temperature history is incomplete"],
   ["moving", "The van was moving in this window"],
   ["clock_unsynchronised", "The gateway’s clock is not synchronised"],

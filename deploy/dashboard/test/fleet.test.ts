@@ -29,6 +29,18 @@ test("the highest revision of a window stays, whichever came last", () => {
   expect(windowsOf(fleetOf(second, first))).toEqual([second]);
 });
 
+test("a revision of an older window is not the newest, whichever came last", () => {
+  const [first, second, revised] = [window(0), window(1), window(0, { revision: 1, seq: 1002 })];
+  for (const order of [
+    [first, second, revised],
+    [revised, first, second],
+    [second, revised, first],
+  ]) {
+    expect(windowsOf(fleetOf(...order))).toEqual([revised, second]);
+    expect(fleetOf(...order).sensors.get("van-1/5A2D")!.newest).toEqual(second);
+  }
+});
+
 test("one day is kept, counted back from the newest window", () => {
   const kept = windowsOf(fleetOf(...Array.from({ length: 200 }, (_, i) => window(i))));
   expect(kept.length).toBe(96);

@@ -8,7 +8,7 @@ import pytest
 from deploy.demo.page import DASHBOARD
 from tests.support.browser import Chromium, Page
 from tests.support.dashboard import WebBroker, choose_other, newest_start, show
-from tests.support.van import WINDOW_S, Van, estimate
+from tests.support.van import WINDOW_S, Van, consensus, estimate, score
 
 
 def test_axe_finds_no_barrier(page: Page, van: Van, packages: None) -> None:
@@ -18,6 +18,9 @@ def test_axe_finds_no_barrier(page: Page, van: Van, packages: None) -> None:
     start = newest_start(van, "5A2D") + WINDOW_S
     van.publish(estimate("5A2D", start, position=position, site="Harbour"))
     van.publish(estimate("7777", start))
+    van.publish_consensus(consensus(start, {"5A2D": 0.5, "5CB6": 0.5}, {"7777": "no_interval", "X": "alone"}))
+    van.publish_score(score("5A2D", start, coverage=0.5))
+    page.wait_for_text("X", ".left-out")
     page.wait_for_text("7777", ".cards")
     page.evaluate(axe)
     assert barriers(page) == []

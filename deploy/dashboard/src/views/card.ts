@@ -8,7 +8,7 @@ import { isReplay } from "../replay";
 import { sensorLink } from "../routes";
 import { byGravity, worst, type Level } from "../level";
 import { staleSinceMs, type Verdict } from "../verdict";
-import type { Estimate } from "../wire";
+import type { Window } from "../wire";
 import { ago, ends, percent, valueOf, when } from "../words";
 import { sayAir } from "./air";
 import { sayState } from "./mark";
@@ -44,7 +44,7 @@ export function stateInWord(fleet: Fleet, sensor: Sensor, level: Level, nowMs: n
 }
 
 /** "likely between 0.71 and 0.95 ppm (90 %)": in words, because screen readers read dashes badly. */
-export function intervalInWords({ value, low, high, level, unit }: Estimate): string {
+export function intervalInWords({ value, low, high, level, unit }: Window): string {
   if (low === null || high === null) return "no interval";
   const [from, to] = ends(value, low, high);
   return `likely between ${from} and ${to} ${unit}${level === null ? "" : ` (${percent(level)})`}`;

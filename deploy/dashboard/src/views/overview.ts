@@ -10,6 +10,7 @@ import { lastUpdateMs, type Verdict } from "../verdict";
 import { ago, plural, when } from "../words";
 import { meter } from "./air";
 import { cardList } from "./card";
+import { consensusList } from "./consensus";
 import { mark } from "./mark";
 import { vanList } from "./van";
 import type { Moment, View } from "./view";
@@ -35,6 +36,7 @@ export function overview(fleet: Fleet): View {
   const cards = cardList(fleet, (sensor) => matches(fleet, sensor, search.value));
   const search = h("input", { type: "search", "aria-label": "Find a sensor, a van or a place", placeholder: "Find a sensor, a van or a place" });
   const none = h("p", { class: "newest" }, "No sensor matches.");
+  const together = consensusList(fleet);
   const vans = vanList(fleet);
   const sensorsTitle = h("h2", {}, "Sensors");
   const root = h(
@@ -47,6 +49,7 @@ export function overview(fleet: Fleet): View {
       newest,
       h("div", { "aria-live": "polite" }, troubles),
     ),
+    together.root,
     h("section", { "aria-label": "Sensors" }, sensorsTitle, search, none, cards.root),
     vans.root,
   );
@@ -70,6 +73,8 @@ export function overview(fleet: Fleet): View {
       show(troubles, verdict.troubles.length > 0);
       show(sensorsTitle, fleet.sensors.size > 0);
       show(search, fleet.sensors.size > FEW || search.value !== "");
+      together.update(moment);
+      show(together.root, together.root.children.length > 0);
       updateCards(moment);
       vans.update(moment);
     },

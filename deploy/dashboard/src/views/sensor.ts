@@ -13,6 +13,7 @@ import { inputsSection } from "./inputs";
 import { sayState } from "./mark";
 import { mapSection } from "./map";
 import { modelSection } from "./model";
+import { scoreSection } from "./score";
 import { weightsSection } from "./weights";
 import type { Section, View } from "./view";
 
@@ -51,6 +52,7 @@ function sectionsFor(fleet: Fleet, sensor: Sensor, askPast: AskPast): Section[] 
     daySection(fleet, sensor, askPast),
     mapSection(sensor),
     limitsSection(sensor),
+    scoreSection(sensor),
     inputsSection(sensor),
     weightsSection(sensor),
     modelSection(sensor),
