@@ -274,8 +274,11 @@ class Agent:
         self._commits.add_revised(revised)
 
     def _derive_due(self) -> None:
-        """Make the means and the consensus that committed estimates complete or change."""
-        if not self._disk_refuses:
+        """Make the means and the consensus that committed estimates complete or change.
+
+        Not between two parts of a revision, which would revise a mean of both twice.
+        """
+        if not (self._disk_refuses or self._revising.busy):
             try:
                 self._derivations.run_due(self._time)
             except JournalUnavailable as error:

@@ -18,6 +18,7 @@ FACT = "means_until"  # the last estimate whose means are in the journal
 LOOK_MS = 600_000  # how often sensors that are silent are looked at
 SILENT_MS = 10 * HOUR_MS  # after so long no span contains their last window
 LONGEST_MS = 48 * HOUR_MS  # spans that are older than the estimates at hand by so much stay as they are
+AT_ONCE_MS = 24 * HOUR_MS  # of one sensor in one turn of the loop; new readings wait meanwhile
 
 
 class _New(NamedTuple):
@@ -67,7 +68,7 @@ class Averaging:
                 self._hours[each.sensor], self._due[each.sensor] = hour, None
 
     def run_due(self, time: Timekeeper) -> None:
-        """Make the means of one sensor; the next commit has them."""
+        """Make the means of one sensor, at most of a day; the next commit has them."""
         if time.trusted and self._look.due(time.elapsed_ms):
             self._look_at_silent(time.now_ms)
         if self._commits.has_derived or not self._due:
@@ -78,11 +79,15 @@ class Averaging:
             # An hour without its last windows waits while they may still come.
             until_ms = max(until_ms, min(time.now_ms - HOUR_MS, until_ms + SILENT_MS))
         new = self._new.get(sensor, _New(until_ms - 1, self._newest))
-        spans = [self._differing(sensor, every, new.start_ms, until_ms) for every in SPANS_MS]
+        last_ms = new.start_ms // HOUR_MS * HOUR_MS + AT_ONCE_MS
+        spans = [self._differing(sensor, every, new.start_ms, until_ms, last_ms) for every in SPANS_MS]
         means = [each for span in spans for each in span]
         # Not before the reads above, which may fail: the sensor is then looked at again.
-        del self._due[sensor]
-        self._new.pop(sensor, None)
+        if last_ms < until_ms + SILENT_MS:
+            self._new[sensor] = new._replace(start_ms=last_ms)
+        else:
+            del self._due[sensor]
+            self._new.pop(sensor, None)
         if means:
             self._commits.add_derived(means)
             first = min((each.number for each in self._new.values()), default=self._newest + 1)
@@ -98,11 +103,13 @@ class Averaging:
         heard = (name for name, heard in self._heard.items() if heard)
         self._heard = dict.fromkeys((*recent, *heard), False)
 
-    def _differing(self, sensor: str, every: str, start_ms: int, until_ms: int) -> Iterator[MeanEstimate]:
-        """The means that are not in the journal, or say something else there."""
+    def _differing(
+        self, sensor: str, every: str, start_ms: int, until_ms: int, last_ms: int
+    ) -> Iterator[MeanEstimate]:
+        """The means until `last_ms` that are not in the journal, or say something else there."""
         span_ms, series = SPANS_MS[every], f"{sensor}{SEPARATOR}{every}"
         made_ms = self._journal.closed_until(series=True).get(series, start_ms)
-        until_ms = max(until_ms, made_ms)
+        until_ms = min(max(until_ms, made_ms), last_ms)
         first_ms = min(start_ms // HOUR_MS * HOUR_MS, made_ms) - span_ms + HOUR_MS
         from_ms = max(0, first_ms, (start_ms - LONGEST_MS) // HOUR_MS * HOUR_MS)
         known = {

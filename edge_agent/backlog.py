@@ -49,9 +49,15 @@ class Backlog:
         until = perf_counter() + seconds
         return all(perf_counter() <= until for _ in self._steps)
 
+    def take(self, most: int) -> list[Estimate]:
+        """The next of the estimates, when all is done."""
+        part, self.estimates = self.estimates[:most], self.estimates[most:]
+        return part
+
     def _work(self) -> Iterator[None]:
         for start_ms in self.due.starts_ms:
             yield from self._merge(start_ms)
+            yield
         until_ms = -1
         # Windows that close meanwhile come after the changed ones, so all later ones are estimated again.
         while until_ms != self._closed_until_ms():

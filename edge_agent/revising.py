@@ -16,6 +16,7 @@ from edge_agent.core.windows import Windows
 from edge_agent.journal import Journal
 
 TURN_S = 0.05  # how long one turn of the loop may read and estimate; new readings wait meanwhile
+AT_ONCE = 100  # revisions in one commit, for the same reason
 
 
 class Revised(NamedTuple):
@@ -37,6 +38,7 @@ class Revising:
         revise_after_ms: int,
         final_ms: int,
         turn_s: float = TURN_S,
+        at_once: int = AT_ONCE,
     ) -> None:
         self._journal, self._closed = journal, journal.closed_windows
         self._pipeline, self._models = pipeline, models
@@ -44,7 +46,7 @@ class Revising:
         self._shape = Shape(windows.length_ms, windows.max_readings)
         self._revisions = Revisions(self._length_ms, revise_after_ms, final_ms, windows.max_readings)
         self._backlog: Backlog | None = None
-        self._turn_s = turn_s
+        self._turn_s, self._at_once = turn_s, at_once
 
     def restore(self, elapsed_ms: int) -> None:
         """Continue after a restart: late readings that wait, and how often windows were revised."""
@@ -81,9 +83,10 @@ class Revising:
         return self._backlog.due if self._backlog else self._revisions.due(time.now_ms, time.elapsed_ms)
 
     def revise(self, due: Due, time: Timekeeper) -> Revised | None:
-        """New estimates of the windows that are due, and of later ones that these change.
+        """Some new estimates of the windows that are due, and of later ones that these change.
 
-        None if that takes more turns of the loop.
+        None if they take more turns of the loop. The last part settles the late readings. After a kill before
+        it they are merged again, and estimates that the journal has are not repeated: they stay the same.
         """
         if self._backlog is None:
             model = self._models.get(due.sensor)
@@ -95,8 +98,11 @@ class Revising:
         except JournalUnavailable:
             self._backlog = None
             raise
+        part = backlog.take(self._at_once)
+        numbers = {each.start_ms: each.revision for each in part}
+        self._revisions.resume(due.sensor, numbers, time.now_ms)
+        if backlog.estimates:
+            return Revised(part, [])
         self._backlog = None
         self._revisions.settle(due.sensor, due.starts_ms, backlog.began_ms)
-        numbers = {each.start_ms: each.revision for each in backlog.estimates}
-        self._revisions.resume(due.sensor, numbers, time.now_ms)
-        return Revised(backlog.estimates, backlog.settled)
+        return Revised(part, backlog.settled)

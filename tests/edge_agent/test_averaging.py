@@ -53,23 +53,23 @@ class Gateway:
     def __init__(self, directory: Path, clock: HandClock) -> None:
         self.journal = Journal(directory / "journal.db", WINDOW_MS, "process-crash")
         self._commits = GroupCommit(self.journal, "boot-1", 1_000, 20)
-        self._time = Timekeeper(clock, doubt_ms=0)
-        self._averaging = Averaging(self.journal, self._commits)
+        self.time = Timekeeper(clock, doubt_ms=0)
+        self.averaging = Averaging(self.journal, self._commits)
 
     def take(self, estimates: list[Estimate]) -> None:
         self.commit(estimates)
         self.settle()
 
     def settle(self) -> None:
-        self._time.update()
+        self.time.update()
         for _ in range(3):
-            self._averaging.run_due(self._time)
+            self.averaging.run_due(self.time)
             self.commit([])
 
     def commit(self, estimates: list[Estimate]) -> None:
         self._commits.add_estimates(estimates, {})
-        committed, _ = self._commits.commit(self._time.now_ms)
-        self._averaging.note(committed)
+        committed, _ = self._commits.commit(self.time.now_ms)
+        self.averaging.note(committed)
 
     def published(self) -> Iterator[tuple[str, dict[str, Any]]]:
         for each in self.journal.waiting(0, 100_000):
@@ -120,6 +120,24 @@ def test_means_equal_the_oracle_with_gaps_and_revisions(gateway: Gateway) -> Non
         gateway.take([again])
         known[again.start_ms] = again
     compare(gateway, known, until_ms)
+
+
+def test_many_days_are_averaged_one_at_a_time(gateway: Gateway) -> None:
+    """The loop does not wait for all of it, and a revision of all changes no mean twice."""
+    known = {n: estimate(n, 1.0 + n / 700, 15) for n in range(3 * 96)}
+    for factor, revision in ((1.0, 0), (2.0, 1)):
+        for n, each in known.items():
+            known[n] = replace(each, value=(each.value or 0.0) * factor, revision=revision)
+        gateway.commit([*known.values()])
+        made = []
+        while gateway.averaging.waits:
+            gateway.averaging.run_due(gateway.time)
+            before = len([*gateway.published()])
+            gateway.commit([])
+            made.append(len([*gateway.published()]) - before)
+        assert max(made) <= 2 * 24
+        assert sum(made) <= 3 * 2 * 24
+        compare(gateway, known, START_MS + 3 * DAY_MS)
 
 
 def test_an_hour_that_a_sensor_did_not_end_is_published_when_it_is_over(tmp_path: Path) -> None:

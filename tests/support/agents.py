@@ -14,7 +14,7 @@ from edge_agent.core.messages import Estimate, Reading, decode_estimate, encode_
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from tests.conftest import make_model, make_warming_model
-from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.broker import AgentProcess, Broker, client, subscribe, wait_until
 
 SENSORS = ("1FEA", "5092", "5A2D", "5CB6", "B5FF", "D3EB")
 START_MS = 1_706_778_000_000  # a multiple of 900 s
@@ -64,7 +64,7 @@ class Collector:
         self.estimates: list[Estimate] = []
         self.payloads: dict[tuple[str, int], set[bytes]] = {}
         consumer.on_message = self._on_message
-        consumer.subscribe(topic, qos=1)
+        subscribe(consumer, topic)
 
     def _on_message(self, _client: Client, _data: object, message: object) -> None:
         payload: bytes = message.payload  # type: ignore[attr-defined]

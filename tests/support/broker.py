@@ -169,6 +169,14 @@ def client(broker: Broker, client_id: str = "", keep: bool = False) -> Iterator[
         made.loop_stop()
 
 
+def subscribe(listener: Client, *topics: str) -> None:
+    """Return when the broker has the subscription: what is published from now on arrives."""
+    done = threading.Event()
+    listener.on_subscribe = lambda *_: done.set()
+    listener.subscribe([(topic, 1) for topic in topics])
+    wait_until(done.is_set, what="a subscription")
+
+
 class Proxy:
     """A TCP proxy on loopback that can reset connections, or delay the broker's answers."""
 

@@ -14,7 +14,7 @@ from paho.mqtt.client import Client, MQTTMessage
 from edge_agent.core import bundle
 from edge_agent.core.messages import format_time
 from tests.conftest import make_model, make_warming_model
-from tests.support.broker import AgentProcess, Mosquitto, client, wait_until
+from tests.support.broker import AgentProcess, Mosquitto, client, subscribe, wait_until
 
 SETTINGS = """
 [windows]
@@ -128,7 +128,7 @@ def session(directory: Path) -> Iterator[Session]:
         ear.on_message = lambda _client, _data, m: told.messages.append(
             Heard(m.topic, bytes(m.payload), m.qos)
         )
-        ear.subscribe(f"{ROOT}/#", qos=1)
+        subscribe(ear, f"{ROOT}/#")
         van = Van(publisher, told.base_ms)
         _measure(van)
         for topic in ("8h", "score"):

@@ -12,7 +12,7 @@ from edge_agent.core import bundle
 from edge_agent.core.messages import Reading
 from tests.conftest import make_model
 from tests.support.agents import START_MS, publish, retained
-from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.broker import AgentProcess, Broker, client, subscribe, wait_until
 
 TOPIC = "respire/van-1/alert/5A2D/co-high"
 LIMIT = """
@@ -32,7 +32,7 @@ class Ear:
     def __init__(self, consumer: Client) -> None:
         self.records: list[dict[str, Any]] = []
         consumer.on_message = self._on_message
-        consumer.subscribe("respire/+/alert/#", qos=1)
+        subscribe(consumer, "respire/+/alert/#")
 
     def _on_message(self, _client: Client, _data: object, message: MQTTMessage) -> None:
         if not message.retain:

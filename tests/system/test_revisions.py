@@ -25,7 +25,7 @@ from edge_agent.core.messages import Estimate, Reading, decode_estimate, encode_
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from tests.conftest import make_model, make_warming_model
-from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.broker import AgentProcess, Broker, client, subscribe, wait_until
 from tests.support.processes import start
 
 START_MS = 1_706_745_600_000  # midnight
@@ -106,7 +106,7 @@ class Consumer:
         self.contradictions: list[tuple[str, str, int]] = []
         consumer.on_message = self._on_message
         topics = [f"respire/van-1/calibrated/+/co{span}" for span in ("", "/1h", "/8h")]
-        consumer.subscribe([(topic, 1) for topic in (*topics, "respire/van-1/consensus/co")])
+        subscribe(consumer, *topics, "respire/van-1/consensus/co")
 
     def _on_message(self, _client: Client, _data: object, message: MQTTMessage) -> None:
         record = json.loads(message.payload)
