@@ -28,7 +28,7 @@ from tests.support.dashboard import (
     newest_start,
     serving,
 )
-from tests.support.van import WINDOW_S, Json, Van, consensus, estimate, score
+from tests.support.van import CONSENSUS, WINDOW_S, Json, Van, consensus, estimate, score
 
 SCREENS = {"phone": (390, 844), "desk": (1280, 860)}
 SITES = ("Charbagh", "Hazratganj", "Alambagh", "Indira Nagar")
@@ -74,7 +74,8 @@ def agree(van: Van) -> None:
     left_out = {"5092": "swapped_suspected", "D3EB": "far_from_others"}
     shares = {sensor: 0.25 for sensor in SENSORS if sensor not in left_out}
     van.publish(estimate("5092", start, revision=1, quality=3, reasons=["swapped_suspected"]))
-    van.publish_consensus(consensus(start, shares, left_out))
+    van.past[CONSENSUS] = [consensus(start - i * WINDOW_S, shares, left_out) for i in reversed(range(96))]
+    van.publish_consensus(van.past[CONSENSUS][-1])
     for sensor, coverage in (("5A2D", 0.885), ("5CB6", 0.42)):
         van.publish_score(score(sensor, start + WINDOW_S, coverage=coverage))
 

@@ -17,6 +17,7 @@ Json = dict[str, Any]
 WINDOW_S = 900
 MODEL = "sha256:9f3c01ab23cd4567"
 WEIGHTS = {"op1": 0.0121, "op2": -0.0103, "bias": 0.04}
+CONSENSUS = "consensus/co"  # among the names of sensors
 CHANNELS = ("op1", "op2", "temperature")
 
 
@@ -242,9 +243,10 @@ class Van:
             client.publish(topic, json.dumps(refusal), qos=1)
             return
         found, more = self._found(request)
-        none: Json = {"id": request["id"], "index": 0, "of": 0, "more": False, "estimate": None}
+        kind = request.get("what", "estimate")
+        none: Json = {"id": request["id"], "index": 0, "of": 0, "more": False, kind: None}
         answers = [
-            {"id": request["id"], "index": i, "of": len(found), "more": more, "estimate": e}
+            {"id": request["id"], "index": i, "of": len(found), "more": more, kind: e}
             for i, e in enumerate(found)
         ]
         for answer in answers or [none]:
@@ -252,7 +254,7 @@ class Van:
 
     def _found(self, request: Json) -> tuple[list[Json], bool]:
         """The estimates that a request is for, and whether there are more after them."""
-        past = self.past.get(request["sensor"], [])
+        past = self.past.get(request.get("sensor", CONSENSUS), [])
         if "last" in request:
             return past[-request["last"] :], False
         within = [e for e in past if seconds(request["from"]) <= seconds(e["start"]) < seconds(request["to"])]

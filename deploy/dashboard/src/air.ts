@@ -1,7 +1,7 @@
 /** The level of the air against limits, on the averages that the limits are for. Says nothing about the data. */
 
 import { limitMg, mgPer, periodInWords, type Limit } from "./limits";
-import type { Estimate } from "./wire";
+import type { Window } from "./wire";
 import { concentration, shareInWords, sharedDecimals } from "./words";
 
 /** An average needs values for this share of its time (EU 2008/50/EC, US EPA). */
@@ -41,9 +41,9 @@ interface Finding {
 }
 
 /** The last result for each day: lists of windows are replaced, never changed. */
-const known = new WeakMap<Estimate[], { limits: Limit[]; air: Air | null }>();
+const known = new WeakMap<Window[], { limits: Limit[]; air: Air | null }>();
 
-export function airOf(windows: Estimate[], limits: Limit[]): Air | null {
+export function airOf(windows: Window[], limits: Limit[]): Air | null {
   const kept = known.get(windows);
   if (kept?.limits === limits) return kept.air;
   const air = judge(windows, limits);
@@ -52,7 +52,7 @@ export function airOf(windows: Estimate[], limits: Limit[]): Air | null {
 }
 
 /** The air at the newest of these windows; null without a value, for another gas and for an unknown unit. */
-function judge(windows: Estimate[], limits: Limit[]): Air | null {
+function judge(windows: Window[], limits: Limit[]): Air | null {
   const newest = windows.findLast(({ unit }) => unit !== "");
   const scale = newest?.gas === "CO" ? mgPer(newest.unit) : null;
   if (!newest || scale === null) return null;
@@ -69,12 +69,12 @@ function judge(windows: Estimate[], limits: Limit[]): Air | null {
 }
 
 /** The level of one window by itself, as if no average were known. */
-export function levelAlone(window: Estimate, limits: Limit[]): AirLevel {
+export function levelAlone(window: Window, limits: Limit[]): AirLevel {
   return judge([window], limits)?.level ?? 0;
 }
 
 /** The mean over the hours before the end of the newest window, in units of `scale` mg/m³. */
-export function runningMean(windows: Estimate[], hours: number, scale: number): number | null {
+export function runningMean(windows: Window[], hours: number, scale: number): number | null {
   const fromMs = (windows.at(-1)?.endMs ?? 0) - hours * HOUR_MS;
   let [sum, coveredMs] = [0, 0];
   for (const { startMs, endMs, value, unit, gas, quality } of windows) {

@@ -69,7 +69,7 @@ export class Broker implements Line {
   ask(request: Request): void {
     const { id, agent, sensor, query } = request;
     this.subscribe([answerTopic(request)], () =>
-      this.client?.publish(`respire/${agent}/request`, JSON.stringify({ id, sensor, ...query }), { qos: 1 }),
+      this.client?.publish(`respire/${agent}/request`, JSON.stringify({ id, ...(sensor === null ? { what: "consensus" } : { sensor }), ...query }), { qos: 1 }),
     );
   }
 

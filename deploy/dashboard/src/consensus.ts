@@ -1,6 +1,6 @@
 /** The consensus of a van: one estimate of all its sensors, who took part, who did not and why. */
 
-import { entries, fieldsOf, number, text } from "./payload";
+import { entries, fieldsOf, number, text, type Fields } from "./payload";
 import { windowOf, type Window } from "./wire";
 import { plural } from "./words";
 
@@ -13,10 +13,14 @@ export interface Consensus extends Window {
 
 /** The consensus in a payload; null if it is not of the agent in its topic. */
 export function decodeConsensus(payload: Uint8Array, agent: string): Consensus | null {
-  const fields = fieldsOf(payload);
+  const consensus = consensusOf(fieldsOf(payload));
+  return consensus?.agent === agent ? consensus : null;
+}
+
+/** The consensus in a map; null for anything else. */
+export function consensusOf(fields: Fields | null): Consensus | null {
   const window = windowOf(fields);
-  if (!window || window.agent !== agent) return null;
-  return { ...window, sensors: entries(fields?.sensors, number), leftOut: entries(fields?.left_out, text) };
+  return window && { ...window, sensors: entries(fields?.sensors, number), leftOut: entries(fields?.left_out, text) };
 }
 
 const WHY = new Map([

@@ -15,22 +15,25 @@ const MAX_UNSHOWN = 10_000;
 const MIN_SKEW_MS = 120_000;
 const MAX_WINDOWS = 2_880;
 
-/** Estimates, days and cards are replaced, never changed, so that views can compare by identity. */
-export interface Sensor {
+/** A series of windows. Windows and lists of them are replaced, never changed, so that views can compare by identity. */
+export interface Source<T extends Window> {
+  newest: T | null;
+  /** The day that ends with the newest window: sorted by start, one estimate per window. */
+  windows: T[];
+  /** All kept windows, 30 days at most. `windows` is taken from them, so that one window from the future does not empty the day. */
+  kept: T[];
+  /** When the newest window arrived live, by this device's clock; null if it was retained or fetched. */
+  heardMs: number | null;
+}
+
+export interface Sensor extends Source<Estimate> {
   /** `van-1/5A2D`: two vans may have sensors of one name. */
   id: string;
   name: string;
   agent: string;
-  newest: Estimate | null;
-  /** The day that ends with the newest window: sorted by start, one estimate per window. */
-  windows: Estimate[];
-  /** All kept windows, 30 days at most. `windows` is taken from them, so that one window from the future does not empty the day. */
-  kept: Estimate[];
   card: Card | null;
   /** How well it agrees with a reference beside the van. */
   score: Score | null;
-  /** When the newest window arrived live, by this device's clock; null if it was retained or fetched. */
-  heardMs: number | null;
 }
 
 export interface Agent {
@@ -41,8 +44,8 @@ export interface Agent {
   heardMs: number | null;
   /** When this page saw it go offline, by this device's clock; null if that was before. */
   offMs: number | null;
-  /** The consensus of its sensors; `heardMs` as for a sensor. */
-  agreed: { newest: Consensus | null; heardMs: number | null };
+  /** The consensus of its sensors. */
+  agreed: Source<Consensus>;
 }
 
 export class Fleet {
@@ -57,15 +60,13 @@ export class Fleet {
   /** Add one estimate; `heardMs` is its arrival if it came live. Order and repetition do not matter. */
   addEstimate(estimate: Estimate, heardMs: number | null): void {
     const sensor = this.sensor(estimate.agent, estimate.sensor);
-    if (!sensor) return;
-    insert(sensor.kept, estimate);
-    if (succeeds(estimate, sensor.newest, heardMs !== null)) {
-      sensor.newest = estimate;
-      // An old window that arrives late does not show that the sensor is alive now.
-      sensor.heardMs = heardMs ?? sensor.heardMs;
-    }
-    sensor.kept = trimmed(sensor.kept, sensor.newest!);
-    sensor.windows = sensor.kept.filter((window) => window.endMs > sensor.newest!.endMs - DAY_MS);
+    if (sensor) add(sensor, estimate, heardMs);
+  }
+
+  /** The same for the consensus of a van. */
+  addConsensus(consensus: Consensus, heardMs: number | null): void {
+    const agent = this.agent(consensus.agent);
+    if (agent) add(agent.agreed, consensus, heardMs);
   }
 
   setCard(agent: string, name: string, card: Card | null): void {
@@ -78,17 +79,10 @@ export class Fleet {
     if (sensor) sensor.score = score;
   }
 
-  /** Set the newest consensus of a van; `heardMs` is its arrival if it came live. */
-  setConsensus(consensus: Consensus, heardMs: number | null): void {
-    const agent = this.agent(consensus.agent);
-    if (!agent || !succeeds(consensus, agent.agreed.newest, heardMs !== null)) return;
-    agent.agreed = { newest: consensus, heardMs: heardMs ?? agent.agreed.heardMs };
-  }
-
   /** Its retained consensus was cleared: it is switched off. */
   dropConsensus(id: string): void {
     const agent = this.agents.get(id);
-    if (agent) agent.agreed = { newest: null, heardMs: null };
+    if (agent) agent.agreed = empty();
   }
 
   /** Set a status; `heardMs` is its arrival if it came live. */
@@ -132,7 +126,7 @@ export class Fleet {
     const known = this.sensors.get(id);
     if (known) return known;
     if (this.sensors.size >= MAX_SENSORS) return refuse(this.unshownSensors, id);
-    const sensor: Sensor = { id, name, agent, newest: null, windows: [], kept: [], card: null, score: null, heardMs: null };
+    const sensor: Sensor = { id, name, agent, card: null, score: null, ...empty<Estimate>() };
     this.sensors.set(id, sensor);
     return sensor;
   }
@@ -141,7 +135,7 @@ export class Fleet {
     const known = this.agents.get(id);
     if (known) return known;
     if (this.agents.size >= MAX_AGENTS) return refuse(this.unshownAgents, id);
-    const agent: Agent = { id, status: null, health: null, heardMs: null, offMs: null, agreed: { newest: null, heardMs: null } };
+    const agent: Agent = { id, status: null, health: null, heardMs: null, offMs: null, agreed: empty() };
     this.agents.set(id, agent);
     return agent;
   }
@@ -152,7 +146,22 @@ function refuse(unshown: Set<string>, id: string): null {
   return null;
 }
 
-function insert(windows: Estimate[], estimate: Estimate): void {
+function empty<T extends Window>(): Source<T> {
+  return { newest: null, windows: [], kept: [], heardMs: null };
+}
+
+function add<T extends Window>(source: Source<T>, window: T, heardMs: number | null): void {
+  insert(source.kept, window);
+  if (succeeds(window, source.newest, heardMs !== null)) {
+    source.newest = window;
+    // An old window that arrives late does not show that the source is alive now.
+    source.heardMs = heardMs ?? source.heardMs;
+  }
+  source.kept = trimmed(source.kept, source.newest!);
+  source.windows = source.kept.filter(({ endMs }) => endMs > source.newest!.endMs - DAY_MS);
+}
+
+function insert<T extends Window>(windows: T[], estimate: T): void {
   const at = windows.findLastIndex((window) => window.startMs <= estimate.startMs);
   const same = windows[at];
   if (same?.startMs !== estimate.startMs) windows.splice(at + 1, 0, estimate);
@@ -172,7 +181,7 @@ function succeeds(estimate: Window, newest: Window | null, live: boolean): boole
 }
 
 /** No window after the newest, and at most as many as fit in 30 days. */
-function trimmed(windows: Estimate[], newest: Estimate): Estimate[] {
+function trimmed<T extends Window>(windows: T[], newest: T): T[] {
   const shortestMs = Math.min(...windows.map((window) => window.endMs - window.startMs));
   const most = Math.min(MAX_WINDOWS, Math.ceil(MONTH_MS / shortestMs));
   return windows.filter((window) => window.startMs <= newest.startMs).slice(-most);

@@ -1,7 +1,8 @@
 /** Requests the past of each sensor from its agent, one request at a time. Time is an argument. */
 
 import { DAY_MS } from "./fleet";
-import type { Answer, Estimate } from "./wire";
+import type { Window } from "./wire";
+import { sensorOf, type Answer } from "./answer";
 
 const PATIENCE_MS = 15_000;
 /** The pause before a failed request is repeated, and the most tries. */
@@ -14,7 +15,8 @@ const MOST_WAITING = 256;
 export interface Request {
   id: string;
   agent: string;
-  sensor: string;
+  /** Null asks for the consensus of the van. */
+  sensor: string | null;
   query: Query;
 }
 
@@ -46,8 +48,8 @@ export class History {
   ) {}
 
   /** Ask for the day, or another span, that ends with this estimate, once per sensor and agent. */
-  want({ agent, sensor, startMs, endMs }: Estimate, nowMs: number, spanMs = DAY_MS): void {
-    const key = `${sensor}/${agent}/${spanMs}`;
+  want({ agent, startMs, endMs }: Window, sensor: string | null, nowMs: number, spanMs = DAY_MS): void {
+    const key = `${sensor ?? ""}/${agent}/${spanMs}`;
     if (this.asked.has(key) || this.waiting.length >= MOST_WAITING) return;
     const last = Math.ceil(spanMs / (endMs - startMs));
     const query = last <= MOST ? { last } : { from: instant(endMs - spanMs), to: instant(endMs) };
@@ -56,18 +58,18 @@ export class History {
     this.advance(nowMs);
   }
 
-  /** The estimate in an answer to the present request; null for any other answer. */
-  take(answer: Answer, nowMs: number): Estimate | null {
+  /** What is in an answer to the present request; null for any other answer. */
+  take(answer: Answer, nowMs: number): Answer["found"] {
     if (answer.id !== this.current?.id) return null;
     const { agent, sensor, query } = this.current;
     this.heardMs = nowMs;
     if (answer.error !== null) this.fail(nowMs);
     else if (answer.index + 1 >= answer.of) {
-      if (answer.more && answer.estimate && "from" in query)
-        this.waiting.unshift({ agent, sensor, query: { ...query, after_seq: answer.estimate.seq }, dueMs: nowMs, tries: 1 });
+      if (answer.more && answer.found && "from" in query)
+        this.waiting.unshift({ agent, sensor, query: { ...query, after_seq: answer.found.seq }, dueMs: nowMs, tries: 1 });
       this.finish(nowMs);
     }
-    return answer.estimate?.sensor === sensor ? answer.estimate : null;
+    return answer.found && sensorOf(answer.found) === sensor ? answer.found : null;
   }
 
   /** Fail a request without answers, and repeat what failed before the pause. */

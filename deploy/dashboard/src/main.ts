@@ -3,7 +3,8 @@
 import "./language";
 import "uplot/dist/uPlot.min.css";
 import { brokerAddress, loadCredentials } from "./address";
-import { decodeConsensus } from "./consensus";
+import { decodeAnswer } from "./answer";
+import { decodeConsensus, type Consensus } from "./consensus";
 import { Broker, type Link, type Message } from "./broker";
 import { agentOf, Fleet, idOf, type Sensor } from "./fleet";
 import { History } from "./history";
@@ -16,7 +17,7 @@ import { footer } from "./views/footer";
 import { overview } from "./views/overview";
 import { sensorView } from "./views/sensor";
 import type { View } from "./views/view";
-import { decodeAnswer, decodeCard, decodeEstimate, decodeHealth, decodeStatus, subjectOf, type Estimate } from "./wire";
+import { decodeCard, decodeEstimate, decodeHealth, decodeStatus, subjectOf, type Estimate } from "./wire";
 import { h, say } from "./dom";
 import { plural } from "./words";
 
@@ -75,18 +76,17 @@ function take(topic: string, payload: Uint8Array, retained: boolean): boolean {
     case "score":
       return accept(decodeScore(payload, subject.agent, subject.sensor), (score) => fleet.setScore(subject.agent, subject.sensor, score));
     case "consensus":
-      return accept(decodeConsensus(payload, subject.agent), (consensus) => fleet.setConsensus(consensus, retained ? null : nowMs));
+      return accept(decodeConsensus(payload, subject.agent), (consensus) => takeConsensus(consensus, !retained, nowMs));
     case "latestConsensus":
-      return accept(decodeConsensus(payload, subject.agent), (consensus) => fleet.setConsensus(consensus, null));
+      return accept(decodeConsensus(payload, subject.agent), (consensus) => takeConsensus(consensus, false, nowMs));
     case "status":
       return accept(decodeStatus(payload), (status) => takeStatus(subject.agent, status, nowMs, retained));
     case "health":
       return accept(decodeHealth(payload), (health) => fleet.setHealth(subject.agent, health, retained ? null : nowMs));
     case "answer":
       return accept(decodeAnswer(payload), (answer) => {
-        const estimate = history.take(answer, nowMs);
-        // Not for a sensor that was taken out of service since it was asked for.
-        if (estimate && fleet.sensors.has(idOf(estimate.agent, estimate.sensor))) fleet.addEstimate(estimate, null);
+        const found = history.take(answer, nowMs);
+        if (found) takePast(found);
       });
     default:
       return false;
@@ -101,11 +101,24 @@ function accept<T>(value: T | null, use: (value: T) => void): boolean {
 function takeEstimate(estimate: Estimate, news: boolean, nowMs: number): void {
   fleet.addEstimate(estimate, news ? nowMs : null);
   const agent = fleet.agents.get(estimate.agent);
-  if (agent?.status !== "offline" && fleet.sensors.has(idOf(estimate.agent, estimate.sensor))) history.want(estimate, nowMs);
+  if (agent?.status !== "offline" && fleet.sensors.has(idOf(estimate.agent, estimate.sensor))) history.want(estimate, estimate.sensor, nowMs);
+}
+
+function takeConsensus(consensus: Consensus, news: boolean, nowMs: number): void {
+  fleet.addConsensus(consensus, news ? nowMs : null);
+  const agent = fleet.agents.get(consensus.agent);
+  if (agent && agent.status !== "offline") history.want(consensus, null, nowMs);
+}
+
+/** Not of a sensor that was taken out of service, or a consensus that was switched off, since it was asked for. */
+function takePast(found: Estimate | Consensus): void {
+  if (!("sensor" in found)) {
+    if (fleet.agents.get(found.agent)?.agreed.newest) fleet.addConsensus(found, null);
+  } else if (fleet.sensors.has(idOf(found.agent, found.sensor))) fleet.addEstimate(found, null);
 }
 
 function askPast(sensor: Sensor, spanMs: number): void {
-  if (sensor.newest && agentOf(fleet, sensor)?.status !== "offline") history.want(sensor.newest, Date.now(), spanMs);
+  if (sensor.newest && agentOf(fleet, sensor)?.status !== "offline") history.want(sensor.newest, sensor.name, Date.now(), spanMs);
 }
 
 function takeStatus(agent: string, status: "online" | "offline", nowMs: number, retained: boolean): void {

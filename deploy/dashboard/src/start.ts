@@ -1,7 +1,7 @@
 /** A start in good order: when the first values come, and when the sensors have warmed up. */
 
 import { agentOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
-import type { Estimate } from "./wire";
+import type { Estimate, Window } from "./wire";
 
 const WARMING = "temperature_history_incomplete";
 /** The agent flags estimates until half of the weight of a 4 h memory is known; see `docs/mqtt.md`. */
@@ -19,7 +19,7 @@ export interface Warming {
 }
 
 /** Whether warming up is all that is flagged. */
-export function isWarming({ quality, reasons }: Estimate): boolean {
+export function isWarming({ quality, reasons }: Window): boolean {
   return quality === 3 && reasons.length === 1 && reasons[0] === WARMING;
 }
 

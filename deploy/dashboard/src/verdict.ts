@@ -5,7 +5,7 @@
 
 import { airOf, HIGH, type Air } from "./air";
 import { disagreements, modelDoubts } from "./doubt";
-import { agentOf, labelOf, sorted, type Agent, type Fleet, type Sensor } from "./fleet";
+import { agentOf, labelOf, sorted, type Agent, type Fleet, type Sensor, type Source } from "./fleet";
 import { headlineOf } from "./headline";
 import { byGravity, worst, type Level, type Problem } from "./level";
 import { WHO, type Limit } from "./limits";
@@ -23,18 +23,12 @@ const REPORT_S = 60;
 /** What is shown for a flag without reasons. */
 const UNEXPLAINED = { 3: "Flagged as suspect", 4: "Failed its checks", 9: "No value" };
 
-/** A sensor, or the consensus of a van. */
-interface Source {
-  newest: Window | null;
-  heardMs: number | null;
-}
-
 /**
  * When the last new window of a source came; null if that is at most two windows ago.
  * The arrival counts as well as the window's own time, so that a replay of last year is not stale.
  * As everywhere in this file, `nowMs` is the time of the vans' clock.
  */
-export function staleSinceMs(fleet: Fleet, source: Source, nowMs: number): number | null {
+export function staleSinceMs(fleet: Fleet, source: Source<Window>, nowMs: number): number | null {
   const { newest } = source;
   if (!newest) return null;
   const updateMs = lastUpdateMs(fleet, source, nowMs)!;
@@ -42,7 +36,7 @@ export function staleSinceMs(fleet: Fleet, source: Source, nowMs: number): numbe
 }
 
 /** When the newest window came: its arrival or its end, whichever is later. */
-export function lastUpdateMs(fleet: Fleet, { newest, heardMs }: Source, nowMs: number): number | null {
+export function lastUpdateMs(fleet: Fleet, { newest, heardMs }: Source<Window>, nowMs: number): number | null {
   return newest && lastSignMs(fleet, heardMs, newest.endMs, nowMs);
 }
 
@@ -147,6 +141,8 @@ export interface Verdict {
   problems: Map<Sensor | Agent, Problem[]>;
   /** The air at each sensor whose gas and unit have limits. */
   air: Map<Sensor, Air>;
+  /** The air by the consensus of each van. */
+  airOfVans: Map<Agent, Air>;
 }
 
 export interface Trouble {
@@ -165,7 +161,7 @@ export function verdict(fleet: Fleet, nowMs: number, limits: Limit[] = WHO): Ver
   const ofVans = agents.flatMap(([agent, problems]) => trouble(agent.id, null, problems));
   const ofSensors = sensors.flatMap(([sensor, problems]) => trouble(labelOf(fleet, sensor), sensor.id, problems));
   const problems = new Map<Sensor | Agent, Problem[]>([...agents, ...sensors]);
-  const air = new Map(sensors.flatMap(([sensor]) => airEntry(sensor, limits)));
+  const air = new Map(sensors.flatMap(([sensor]) => airEntry(sensor, sensor.windows, limits)));
   const isNow = (sensor: Sensor) => worst(problems.get(sensor)!) !== "off" && staleSinceMs(fleet, sensor, nowMs) === null;
   const current = new Map([...air].filter(([sensor]) => isNow(sensor)));
   const troubles = [...airTroubles(fleet, current), ...[...ofVans, ...ofSensors].sort(byGravity)];
@@ -175,12 +171,13 @@ export function verdict(fleet: Fleet, nowMs: number, limits: Limit[] = WHO): Ver
     troubles,
     problems,
     air,
+    airOfVans: new Map(sorted(fleet.agents).flatMap((agent) => airEntry(agent, agent.agreed.windows, limits))),
   };
 }
 
-function airEntry(sensor: Sensor, limits: Limit[]): [Sensor, Air][] {
-  const air = airOf(sensor.windows, limits);
-  return air ? [[sensor, air]] : [];
+function airEntry<T>(of: T, windows: Window[], limits: Limit[]): [T, Air][] {
+  const air = airOf(windows, limits);
+  return air ? [[of, air]] : [];
 }
 
 function airTroubles(fleet: Fleet, air: Map<Sensor, Air>): Trouble[] {

@@ -6,7 +6,6 @@ import {
   entries,
   fieldsOf,
   instantMs,
-  MAX_TEXT,
   names,
   number,
   plain,
@@ -91,16 +90,6 @@ export interface Health {
   journalBytes: number | null;
 }
 
-export interface Answer {
-  id: string;
-  index: number;
-  of: number;
-  /** Whether there is more after the last answer. */
-  more: boolean;
-  estimate: Estimate | null;
-  error: string | null;
-}
-
 const MAX_CHANNELS = 8;
 
 /** The estimate in a payload; null if it is not of the sensor and the agent in its topic. */
@@ -135,7 +124,8 @@ export function windowOf(fields: Fields | null): Window | null {
   };
 }
 
-function estimateOf(fields: Fields | null): Estimate | null {
+/** The estimate in a map; null for anything else. */
+export function estimateOf(fields: Fields | null): Estimate | null {
   const window = windowOf(fields);
   const name = topicLevel(fields?.sensor);
   if (!fields || !window || name === null) return null;
@@ -230,15 +220,6 @@ export function decodeHealth(payload: Uint8Array): Health | null {
 export function decodeStatus(payload: Uint8Array): "online" | "offline" | null {
   const word = payload.length > 16 ? "" : new TextDecoder().decode(payload).trim();
   return word === "online" || word === "offline" ? word : null;
-}
-
-export function decodeAnswer(payload: Uint8Array): Answer | null {
-  const fields = fieldsOf(payload);
-  const id = text(fields?.id);
-  if (!fields || id === null) return null;
-  const error = text(fields.error, MAX_TEXT);
-  const estimate = estimateOf(asFields(fields.estimate));
-  return { id, index: count(fields.index), of: count(fields.of), more: fields.more === true, estimate, error };
 }
 
 export type Subject =

@@ -43,8 +43,8 @@ test("a consensus or a score of another agent, and one without what matters, is 
 
 test("the newest consensus stays until it is cleared, and becomes stale", () => {
   const fleet = new Fleet();
-  fleet.setConsensus(decodeConsensus(consensus(), "van-1")!, START_MS + WINDOW_MS);
-  fleet.setConsensus(decodeConsensus(consensus({ start: "2024-02-01T10:00:00Z", end: "2024-02-01T10:15:00Z", seq: 312, revision: 1 }), "van-1")!, null);
+  fleet.addConsensus(decodeConsensus(consensus(), "van-1")!, START_MS + WINDOW_MS);
+  fleet.addConsensus(decodeConsensus(consensus({ start: "2024-02-01T10:00:00Z", end: "2024-02-01T10:15:00Z", seq: 312, revision: 1 }), "van-1")!, null);
   const { agreed } = fleet.agents.get("van-1")!;
   expect(agreed.newest!.seq).toBe(311);
   expect([2, 4].map((windows) => staleSinceMs(fleet, agreed, START_MS + windows * WINDOW_MS))).toEqual([null, START_MS + WINDOW_MS]);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { decodeAnswer, decodeCard, decodeEstimate, decodeHealth, decodeStatus, subjectOf } from "../src/wire";
+import { decodeAnswer } from "../src/answer";
+import { decodeCard, decodeEstimate, decodeHealth, decodeStatus, subjectOf } from "../src/wire";
 import { bytesOf, estimateJson } from "./sample";
 
 const HOSTILE = [
@@ -90,6 +91,14 @@ test("a card says until when its calibration is valid, if it says so", () => {
   const until = (valid_until: unknown) =>
     decodeCard(bytesOf(JSON.stringify({ v: 1, sensor: "5A2D", id: "sha256:1", valid_until })), "5A2D")!.validUntilMs;
   expect(["2024-05-06T00:00:00Z", null, undefined, "soon", 7].map(until)).toEqual([1_714_953_600_000, null, null, null, null]);
+});
+
+test("an answer has an estimate, a consensus or neither", () => {
+  const { sensor: _, ...common } = estimateJson() as { sensor: string };
+  const found = (fields: object) => decodeAnswer(bytesOf(JSON.stringify({ id: "a", of: 1, index: 0, ...fields })))!.found;
+  expect(found({ estimate: estimateJson() })).toMatchObject({ sensor: "5A2D", seq: 1042 });
+  expect(found({ consensus: { ...common, sensors: {}, left_out: { "5A2D": "alone" } } })).toMatchObject({ leftOut: { "5A2D": "alone" }, seq: 1042 });
+  expect([found({ estimate: null }), found({ consensus: 7 })]).toEqual([null, null]);
 });
 
 test("names are those the agent accepts", () => {

@@ -4,7 +4,7 @@ import time
 
 from tests.support.browser import Page
 from tests.support.dashboard import SENSORS, newest_start, show
-from tests.support.van import WINDOW_S, Van, consensus, estimate, health, score, sensor_health
+from tests.support.van import CONSENSUS, WINDOW_S, Van, consensus, estimate, health, score, sensor_health
 
 LEFT_OUT = {"5092": "swapped_suspected", "D3EB": "far_from_others"}
 SHARES = {sensor: 0.25 for sensor in SENSORS if sensor not in LEFT_OUT}
@@ -16,7 +16,8 @@ def test_the_van_has_one_value_and_says_who_was_left_out_and_why(page: Page, van
     page.wait_for_text("All 6 sensors report.", "h1")
     assert page.evaluate("document.querySelector('.consensus').checkVisibility()") is False
     start = newest_start(van, "5A2D")
-    made = consensus(start, SHARES, LEFT_OUT)
+    day = [consensus(start - i * WINDOW_S, SHARES, LEFT_OUT) for i in reversed(range(96))]
+    van.past[CONSENSUS], made = day, day[-1]
     van.publish_consensus(made)
     page.wait_for_text("All sensors of van-1 together", CARD)
     words = page.evaluate(f'document.querySelector("{CARD}").innerText')
@@ -25,6 +26,7 @@ def test_the_van_has_one_value_and_says_who_was_left_out_and_why(page: Page, van
     assert "5092\nleft out: it does not follow the others: wrong plug, wrong gas or dead cell" in words
     assert "D3EB\nleft out: its value is far from the others" in words
     assert "Data OK" in words
+    page.wait_for_text("24\u00a0h average", f"{CARD} .air")  # its day was asked for
     few = consensus(start + WINDOW_S, {"5A2D": 0.5, "5CB6": 0.5}, {}, quality=3, reasons=["few_sensors"])
     van.publish_consensus(few)
     page.wait_for_text("Uncertain", f"{CARD} .state")

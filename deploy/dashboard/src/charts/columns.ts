@@ -1,11 +1,11 @@
 /** A day of windows for a chart: runs of neighbours to draw, and columns for scales and cursor. */
 
 import type { AlignedData } from "uplot";
-import type { Estimate } from "../wire";
+import type { Estimate, Window } from "../wire";
 
 /** Runs of neighbouring windows that have a value; between runs the line is broken. */
-export function runs(windows: Estimate[]): Estimate[][] {
-  const found: Estimate[][] = [];
+export function runs<T extends Window>(windows: T[]): T[][] {
+  const found: T[][] = [];
   for (const window of windows) {
     const run = found.at(-1);
     if (window.value === null) {

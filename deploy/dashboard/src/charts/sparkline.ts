@@ -3,20 +3,20 @@
 import { DAY_MS } from "../fleet";
 import { svg } from "../dom";
 import { isWarming } from "../start";
-import type { Estimate } from "../wire";
+import type { Window } from "../wire";
 import { runs } from "./columns";
 
 const WIDTH = 240;
 const HEIGHT = 48;
 const EDGE = 3;
 
-export function sparkline(windows: Estimate[]): SVGElement {
+export function sparkline(windows: Window[]): SVGElement {
   const endMs = windows.at(-1)?.endMs ?? 0;
   const top = Math.max(0.1, ...windows.map((window) => window.high ?? window.value ?? 0));
   const bottom = Math.min(0, ...windows.map((window) => window.low ?? window.value ?? 0));
-  const x = (window: Estimate) => (WIDTH * ((window.startMs + window.endMs) / 2 - endMs + DAY_MS)) / DAY_MS;
+  const x = (window: Window) => (WIDTH * ((window.startMs + window.endMs) / 2 - endMs + DAY_MS)) / DAY_MS;
   const y = (value: number) => EDGE + (HEIGHT - 2 * EDGE) * (1 - (value - bottom) / (top - bottom));
-  const at = (read: (window: Estimate) => number) => (window: Estimate) =>
+  const at = (read: (window: Window) => number) => (window: Window) =>
     `${x(window).toFixed(1)},${y(read(window)).toFixed(1)}`;
   const paths = runs(windows).flatMap((run) => {
     const upper = run.map(at((window) => window.high ?? window.value!));

@@ -3,7 +3,7 @@
 import { HIGH } from "../air";
 import { sparkline } from "../charts/sparkline";
 import { h, refill, say, show } from "../dom";
-import { agentOf, labelOf, sorted, type Fleet, type Sensor } from "../fleet";
+import { agentOf, labelOf, sorted, type Fleet, type Sensor, type Source } from "../fleet";
 import { isReplay } from "../replay";
 import { sensorLink } from "../routes";
 import { byGravity, worst, type Level } from "../level";
@@ -51,9 +51,9 @@ export function intervalInWords({ value, low, high, level, unit }: Window): stri
 }
 
 /** "Measured 4 minutes ago (10:30)", "Replay: measured 1 Feb 2020, 10:30". */
-function ageInWords(fleet: Fleet, sensor: Sensor, nowMs: number): string {
-  const { endMs } = sensor.newest!;
-  return isReplay(fleet, sensor) ? `Replay: measured ${when(endMs, nowMs)}` : `Measured ${ago(endMs, nowMs)} (${when(endMs, nowMs)})`;
+export function ageInWords(fleet: Fleet, source: Source<Window>, nowMs: number): string {
+  const { endMs } = source.newest!;
+  return isReplay(fleet, source) ? `Replay: measured ${when(endMs, nowMs)}` : `Measured ${ago(endMs, nowMs)} (${when(endMs, nowMs)})`;
 }
 
 function sensorCard(fleet: Fleet, sensor: Sensor): Section {

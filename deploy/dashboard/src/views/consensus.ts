@@ -1,13 +1,15 @@
 /** One estimate for all sensors of a van: value, interval, who took part, who did not and why. */
 
+import { sparkline } from "../charts/sparkline";
 import { leftOutInWords, sharersInWords, type Consensus } from "../consensus";
 import { h, refill, say, show } from "../dom";
 import { idOf, sorted, type Agent, type Fleet } from "../fleet";
 import type { Level } from "../level";
 import { sensorLink } from "../routes";
 import { staleSinceMs } from "../verdict";
-import { ago, plural, reasonsInWords, valueOf, when } from "../words";
-import { intervalInWords } from "./card";
+import { plural, reasonsInWords, valueOf } from "../words";
+import { sayAir } from "./air";
+import { ageInWords, intervalInWords } from "./card";
 import { mark, sayState } from "./mark";
 import { sectionsOf, type Section } from "./view";
 
@@ -28,6 +30,8 @@ function consensusCard(fleet: Fleet, agent: Agent): Section {
   const value = h("span", { class: "value" });
   const unit = h("span", { class: "unit" });
   const interval = h("span", { class: "interval" });
+  const air = h("p", { class: "air" });
+  const day = h("div", { class: "spark-place" });
   const sharers = h("p", { class: "sharers" });
   const leftOut = h("ul", { class: "left-out" });
   const why = h("p", { class: "why" });
@@ -36,25 +40,29 @@ function consensusCard(fleet: Fleet, agent: Agent): Section {
     { class: "agreed", "data-agent": agent.id },
     h("h2", {}, `All sensors of ${agent.id} together`, state),
     h("p", { class: "figure" }, value, unit, interval),
+    air,
     sharers,
     leftOut,
+    day,
     why,
   );
   return {
     root,
-    update({ nowMs, link }) {
-      const { newest } = agent.agreed;
+    update({ nowMs, link, verdict }) {
+      const { newest, windows } = agent.agreed;
       if (!newest) return;
       const [level, word] = stateOf(fleet, agent, newest, nowMs);
       sayState(root, state, level, word, link);
       say(value, valueOf(newest));
       say(unit, newest.value === null ? "" : `${newest.unit} ${newest.gas}`);
       say(interval, newest.value === null ? "" : intervalInWords(newest));
+      sayAir(air, verdict.airOfVans.get(agent) ?? null, word, link);
+      refill(day, windows, () => [sparkline(windows)]);
       say(sharers, `${sharersInWords(newest)}.`);
       refill(leftOut, JSON.stringify(newest.leftOut), () => leftOutRows(fleet, agent, newest));
       show(leftOut, Object.keys(newest.leftOut).length > 0);
       why.classList.toggle("alert", level === "look" || level === "bad");
-      const age = `Measured ${ago(newest.endMs, nowMs)} (${when(newest.endMs, nowMs)})`;
+      const age = ageInWords(fleet, agent.agreed, nowMs);
       say(why, `${[...reasonsInWords(newest.reasons), age].join(". ")}.`);
     },
   };
