@@ -18,16 +18,18 @@ from tests.support.dashboard import WebBroker
 from tests.support.processes import run_program
 from tests.support.van import WINDOW_S
 
-QUICK = "[windows]\ngrace_s = 1.0\nrevise_after_s = 1\n[health]\ninterval_s = 0.5\n"
+SENSORS = ("5A2D", "5CB6", "B5FF")
+QUICK = "[windows]\ngrace_s = 1.0\nrevise_after_s = 1\n[health]\ninterval_s = 0.5\n[consensus]\n"
 PLACE = '[position]\nlatitude = 52.0\nlongitude = 13.3777\nsite = "Harbour, dock 2"\n'
 
 
 @pytest.fixture
 def agent(broker: WebBroker, tmp_path: Path) -> Iterator[AgentProcess]:
-    """The real agent with one real bundle, connected."""
+    """The real agent with three real bundles, connected."""
     bundles = tmp_path / "bundles"
     bundles.mkdir()
-    (bundles / "5A2D.bundle").write_bytes(bundle.encode(make_warming_model("5A2D")))
+    for sensor in SENSORS:
+        (bundles / f"{sensor}.bundle").write_bytes(bundle.encode(make_warming_model(sensor)))
     running = AgentProcess(tmp_path / "agent", broker.port, bundles, QUICK + PLACE).start()
     running.wait_for("broker.connected")
     yield running
@@ -37,23 +39,26 @@ def agent(broker: WebBroker, tmp_path: Path) -> Iterator[AgentProcess]:
 def test_the_real_agent_and_the_page_keep_the_same_contract(
     chromium: Chromium, site: str, broker: WebBroker, agent: AgentProcess
 ) -> None:
-    """Readings in, the real agent between, words on the page: value, day, weights, model and health."""
+    """Readings in, the real agent between, words on the page: value, weights, model, health, consensus."""
     page = chromium.open(f"{site}?broker={broker.websocket}#/sensor/van-1/5A2D")
     with client(broker) as publisher:
-        publish(publisher, [each for _, each in readings("5A2D", 32)])
+        publish(publisher, [each for sensor in SENSORS for _, each in readings(sensor, 32)])
     page.wait("document.querySelector('.day')?.dataset.points === '2'", timeout_s=30)
     page.wait_for_text("15 of 15 minutes", ".terms")
     page.wait("document.querySelectorAll('.multiples canvas').length === 5")
     page.wait_for_text("sha256:", "[aria-label=Model]")
     page.evaluate("location.hash = '#/'")
-    page.wait_for_text("96 accepted", "[data-agent='van-1']")
-    page.wait_for_text("Online", "[data-agent='van-1']")
+    page.wait_for_text("288 accepted", ".van[data-agent='van-1']")
+    page.wait_for_text("From 3 of 3 sensors.", ".agreed")
+    page.wait_for_text("Online", ".van[data-agent='van-1']")
     agent.kill()
     page.wait_for_text("van-1 has been offline since ", "h1")
     assert page.complaints() == []
     again = chromium.open(f"{site}?broker={broker.websocket}#/sensor/van-1/5A2D")
     agent.start()
     again.wait("document.querySelector('.day')?.dataset.points === '2'", timeout_s=30)
+    again.evaluate("location.hash = '#/'")
+    again.wait("document.querySelector('.agreed .spark-line:not(.lone)') !== null")  # the past was asked for
 
 
 def test_the_page_downloads_what_the_agent_exports(
