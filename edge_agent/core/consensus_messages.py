@@ -80,8 +80,9 @@ def consensus_of(estimates: Sequence[Estimate]) -> ConsensusEstimate | None:
     left_out |= {e.sensor: "far_from_others" for e, w in zip(used, weights, strict=True) if w == 0.0}
     shares = {e.sensor: w for e, w in zip(used, weights, strict=True) if w > 0.0}
     value, half = (float(each[0]) if shares else None for each in (combined.value, combined.half_width))
-    bounded = half is not None and value is not None and bool(levels)
     taking = [each for each in used if each.sensor in shares]
+    # How wrong a sensor without an interval may be is not known.
+    bounded = half is not None and value is not None and all(each.level is not None for each in taking)
     quality, reasons = _judged(taking)
     return ConsensusEstimate(
         start_ms=first.start_ms,
