@@ -3,15 +3,40 @@
 import json
 import re
 from collections.abc import Iterator
-from math import isclose
 from typing import Any
 
 import pytest
 
 from edge_agent.core import messages
+from tests.docs.laws import Law, beside, derived, estimates, health, history, places
 from tests.docs.test_mqtt_doc import ROOT, TEXT
-from tests.support.contract import FAILED, FORMS, MINUTE_MS, MOVING, POOR, STUCK, SUSPECT, Session, session
+from tests.support.contract import Session, session
+from tests.support.contract_sent import FORMS, MINUTE_MS
 
+# A table's heading, and the section it is in where several tables have that heading; the law of each row.
+LAWS: dict[tuple[str, str], dict[str, Law]] = {
+    ("outcome", ""): health.OUTCOMES,
+    ("field | type", ""): estimates.ESTIMATE,
+    ("flag", ""): estimates.FLAGS,
+    ("field of a mean", ""): derived.MEAN,
+    ("field of a consensus", ""): derived.COMBINED,
+    ("left out because", ""): derived.LEFT_OUT,
+    ("reason of a consensus", ""): derived.REASONS,
+    ("field of a score", ""): beside.SCORE,
+    ("outcome of a reference value", ""): beside.OUTCOMES,
+    ("outcome of a fix", ""): places.OUTCOMES,
+    ("field of a position", ""): places.POSITION,
+    ("field of the published position", ""): places.PUBLISHED,
+    ("key of a request", ""): history.KEYS,
+    ("field of an alert", ""): beside.ALERT,
+    ("field", "## Health"): health.FIELDS,
+    ("field of `outbox`", ""): health.OUTBOX,
+    ("field of a sensor", ""): health.SENSOR,
+    ("field of the health's position", ""): health.POSITION,
+    ("field of the health's reference", ""): health.REFERENCE_FIELDS,
+    ("field of a problem", ""): health.PROBLEM,
+    ("field", "## Model card"): beside.CARD,
+}
 # Rows that need another session: the test that shows them.
 ELSEWHERE = {
     "unstampable": "system/test_agent_clock.py::test_after_another_boot_held_readings_cannot_be_placed",
@@ -25,7 +50,7 @@ ELSEWHERE = {
     "disagrees": "edge_agent/core/test_examination.py::test_a_constant_difference_beyond_the_interval",
     "the agent cannot read its journal": "edge_agent/test_history.py::test_a_journal_that_cannot_be_read",
 }
-SENSORS = ("5A2D", "5CB6", "0000")
+PREFIX = "respire/van-1/"
 TYPES: dict[str, Any] = {
     "1": int, "text": str, "text or null": (str, type(None)), "number or null": (int, float, type(None)),
     "map or null": (dict, type(None)), "ISO 8601, UTC": str, "integer": int,
@@ -33,14 +58,14 @@ TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def rows(heading: str) -> list[list[str]]:
-    """The cells of the table whose heading begins so, without marks."""
-    table = TEXT.split(f"\n| {heading} |")[1].split("\n\n")[0].splitlines()[2:]
+def rows(heading: str, section: str = "") -> list[list[str]]:
+    """The cells of the table whose heading begins so, without marks; the first after the section's title."""
+    table = TEXT.partition(f"\n{section}")[2].split(f"\n| {heading} |")[1].split("\n\n")[0].splitlines()[2:]
     return [[cell.strip("`") for cell in line[2:-2].split(" | ")] for line in table]
 
 
-def named(heading: str) -> list[str]:
-    return [row[0] for row in rows(heading)]
+def named(heading: str, section: str = "") -> list[str]:
+    return [row[0] for row in rows(heading, section)]
 
 
 @pytest.fixture(scope="module")
@@ -73,55 +98,46 @@ def test_nothing_else_is_published_and_everything_with_qos_1(told: Session) -> N
     assert {m.qos for m in told.messages} == {1}
 
 
-@pytest.mark.parametrize("outcome", named("outcome"))
-def test_an_outcome_is_counted(told: Session, outcome: str) -> None:
-    assert told.counts[outcome] > 0 or is_shown_elsewhere(outcome)
+@pytest.mark.parametrize(
+    ("table", "row"),
+    [(table, row) for table in LAWS for row in named(*table)],
+    ids=lambda each: each[0] if isinstance(each, tuple) else each,
+)
+def test_a_row_means_what_it_says(told: Session, table: tuple[str, str], row: str) -> None:
+    """Of every message of the session; or another test shows it."""
+    if law := LAWS[table].get(row):
+        found, expected = law(told)
+        assert found == expected
+    else:
+        assert is_shown_elsewhere(row)
+
+
+def test_every_table_has_laws() -> None:
+    """Beside those with a test of their own."""
+    headings = re.findall(r"\n\n\| ([^|]+) \|.*\n\|---", TEXT)
+    own = {"topic", "reason", "case"}
+    assert {*headings} == {heading.partition(" |")[0] for heading, _ in LAWS} | own
+    assert len(headings) == len(LAWS) + len(own)
+
+
+def test_no_law_is_of_a_row_that_is_gone() -> None:
+    assert [row for table, laws in LAWS.items() for row in laws if row not in named(*table)] == []
 
 
 @pytest.mark.parametrize("row", rows("reason"), ids=lambda row: row[0])
 def test_a_reason_comes_with_its_flags(told: Session, row: list[str]) -> None:
     reason, flags = row[0], {int(flag) for flag in row[1].split(" or ")}
     pattern = re.compile(reason.replace("*", ".*"))
-    found = [
-        each["quality"] for each in told.estimates(*SENSORS) if any(map(pattern.fullmatch, each["reasons"]))
-    ]
+    found = [each["quality"] for each in told.estimates() if any(map(pattern.fullmatch, each["reasons"]))]
     assert found or is_shown_elsewhere(reason)
     assert all(min(flags) <= quality for quality in found)
-
-
-def test_flags_and_values_of_the_windows_that_are_not_as_the_others(told: Session) -> None:
-    first = {each["start"]: each for each in told.estimates("5A2D") if each["revision"] == 0}
-    flags = [each["quality"] for _, each in sorted(first.items())]
-    odd = {MOVING: 3, SUSPECT: 3, FAILED: 4, STUCK: 3, POOR: 9}
-    assert {place: flag for place, flag in enumerate(flags) if flag != 1} == odd
-    for each in told.estimates(*SENSORS):
-        assert (each["value"] is None) == (each["quality"] == 9)
-        assert bool(each["reasons"]) == (each["quality"] != 1)
 
 
 @pytest.mark.parametrize("row", rows("field | type"), ids=lambda row: row[0])
 def test_a_field_of_every_estimate_has_its_type(told: Session, row: list[str]) -> None:
     name, kind = row[0], TYPES[row[1]]
-    estimates = told.estimates(*SENSORS)
+    estimates = told.estimates()
     assert all(isinstance(each[name], kind) for each in estimates)
-
-
-def test_a_value_is_the_sum_of_weights_and_inputs_within_its_interval(told: Session) -> None:
-    for each in told.estimates("5A2D", "5CB6"):
-        if weights := each["weights"]:
-            bias = weights.pop("bias")
-            total = bias + sum(weight * each["inputs"][name] for name, weight in weights.items())
-            assert isclose(total, each["value"], abs_tol=1e-5)
-        outside = any(reason.endswith("_outside_training") for reason in each["reasons"])
-        assert (each["low"] is None) == (each["value"] is None or outside)
-        assert each["low"] is None or each["low"] < each["value"] < each["high"]
-
-
-def test_sequence_numbers_grow_by_one_and_starts_go_back_only_for_revisions(told: Session) -> None:
-    estimates = told.estimates("5A2D")
-    assert [each["seq"] for each in estimates] == list(range(1, len(estimates) + 1))
-    starts = [each["start"] for each in estimates if each["revision"] == 0]
-    assert starts == sorted(set(starts))
 
 
 def test_a_revision_replaces_and_latest_stays_the_newest_window(told: Session) -> None:
@@ -137,7 +153,7 @@ def test_a_revision_replaces_and_latest_stays_the_newest_window(told: Session) -
 def test_an_agent_gives_the_causes_of_the_document(told: Session) -> None:
     """The code has no other cause for an estimate."""
     [described] = [row[2] for row in rows("field | type") if row[0] == "cause"]
-    causes = {each["cause"] for each in told.estimates(*SENSORS)}
+    causes = {each["cause"] for each in told.estimates()}
     assert causes == {None, messages.LATE_READINGS}
     assert re.findall(r"`(\w+_\w+)`", described) == [messages.LATE_READINGS]
 
@@ -178,18 +194,14 @@ def test_a_request_without_a_valid_id_gets_no_answer(told: Session) -> None:
     assert is_shown_elsewhere("the agent cannot read its journal")
 
 
-def test_status_health_position_and_cards_are_there_for_a_newcomer(told: Session) -> None:
-    assert told.newcomer["respire/van-1/status"] == b"online"
-    health = json.loads(told.newcomer["respire/van-1/health"])
-    assert health["bundles"]["loaded"] == 2
-    assert health["outbox"]["depth"] >= 0
-    position = json.loads(told.newcomer["respire/van-1/position"])
-    assert (position["lat"], position["lon"], position["speed_kmh"]) == (52.5, 13.4, 50.0)
-    card = json.loads(told.newcomer["respire/van-1/calibrated/5A2D/model"])
-    assert card["id"] == told.estimates("5A2D")[0]["model"]
-    assert card["first_window"] == told.estimates("5A2D")[0]["start"]
-    alert = json.loads(told.newcomer["respire/van-1/alert/5A2D/co-8h"])
-    assert (alert["state"], alert["sensor"]) == ("raised", "5A2D")
+def test_a_newcomer_gets_the_newest_of_what_is_retained(told: Session) -> None:
+    assert told.newcomer[f"{PREFIX}status"] == b"online"
+    for topic, payload in told.newcomer.items():
+        if topic.endswith(("/model", "/score", "/position", "/co-8h", "/peak")):
+            assert json.loads(payload) in told.of(topic.removeprefix(PREFIX))[-1:]
+    newest = told.newest("consensus/co")
+    assert json.loads(told.newcomer[f"{PREFIX}consensus/co/latest"]) == newest[max(newest)]
+    assert f"{PREFIX}calibrated/QUIET/co/latest" not in told.newcomer
 
 
 def test_every_test_that_is_named_exists() -> None:
