@@ -173,7 +173,7 @@ def agent(place: Path, port: int) -> Iterator[Process]:
     config = place / "edge-agent.toml"
     config.write_text(
         f'agent = "van-1"\nclock = "trusted"\nbundles = "{place}/bundles"\nstate = "{place}/state"\n'
-        f"[broker]\nhost = '{HOST}'\nport = {port}\nkeepalive_s = 5\n[health]\ninterval_s = 5\n"
+        f"[broker]\nhost = '{HOST}'\nport = {port}\nkeepalive_s = 5\n[health]\ninterval_s = 5\n[consensus]\n"
     )
     say.print("starting the agent")
     log = place / "agent.log"

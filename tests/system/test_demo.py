@@ -158,6 +158,8 @@ def test_the_dashboard_shows_the_running_demo(page: Page, tmp_path: Path) -> Non
     for sensor in SENSORS:
         page.wait_for_text("ppm", f'[data-sensor="{sensor}"]')
     page.wait_for_text("Online", '[data-agent="van-1"]')
+    page.wait_for_text("of 6 sensors.", ".agreed .sharers")
+    page.wait_for_text("Data OK", ".agreed .state", 30)
     picture = Path(os.environ.get("DASHBOARD_PICTURE", tmp_path / "overview.png"))
     page.screenshot(picture)
     assert page.complaints() == []

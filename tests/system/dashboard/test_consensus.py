@@ -8,7 +8,7 @@ from tests.support.van import CONSENSUS, WINDOW_S, Van, consensus, estimate, hea
 
 LEFT_OUT = {"5092": "swapped_suspected", "D3EB": "far_from_others"}
 SHARES = {sensor: 0.25 for sensor in SENSORS if sensor not in LEFT_OUT}
-CARD = ".agreed[data-agent='van-1']"
+CARD = ".agreed[data-van='van-1']"
 
 
 def test_the_van_has_one_value_and_says_who_was_left_out_and_why(page: Page, van: Van) -> None:
@@ -31,6 +31,9 @@ def test_the_van_has_one_value_and_says_who_was_left_out_and_why(page: Page, van
     van.publish_consensus(few)
     page.wait_for_text("Uncertain", f"{CARD} .state")
     page.wait_for_text("Only two sensors took part: if one of them is wrong", CARD)
+    warming = {"quality": 3, "reasons": ["temperature_history_incomplete"]}
+    van.publish_consensus(consensus(start + WINDOW_S, SHARES, {}, revision=1, **warming))
+    page.wait_for_text("Warming up", f"{CARD} .state")
     van.clear("respire/van-1/consensus/co/latest")
     page.wait("document.querySelector('.agreed') === null")
     assert page.complaints() == []

@@ -6,6 +6,7 @@ import { h, refill, say, show } from "../dom";
 import { idOf, sorted, type Agent, type Fleet } from "../fleet";
 import type { Level } from "../level";
 import { sensorLink } from "../routes";
+import { isWarming } from "../start";
 import { staleSinceMs } from "../verdict";
 import { plural, reasonsInWords, valueOf } from "../words";
 import { sayAir } from "./air";
@@ -37,7 +38,7 @@ function consensusCard(fleet: Fleet, agent: Agent): Section {
   const why = h("p", { class: "why" });
   const root = h(
     "article",
-    { class: "agreed", "data-agent": agent.id },
+    { class: "agreed", "data-van": agent.id },
     h("h2", {}, `All sensors of ${agent.id} together`, state),
     h("p", { class: "figure" }, value, unit, interval),
     air,
@@ -72,6 +73,7 @@ function consensusCard(fleet: Fleet, agent: Agent): Section {
 function stateOf(fleet: Fleet, agent: Agent, newest: Consensus, nowMs: number): [Level, string] {
   if (agent.status === "offline") return ["off", "Offline"];
   if (newest.value === null || staleSinceMs(fleet, agent.agreed, nowMs) !== null) return ["bad", "No data"];
+  if (isWarming(newest)) return ["wait", "Warming up"];
   return newest.quality === 1 ? ["fine", "Data OK"] : ["look", "Uncertain"];
 }
 
