@@ -22,6 +22,7 @@ from model_export.doctor.smooth import Smooth
 from model_export.recordings.dataset import Dataset
 
 SHUFFLES = 499
+AT_ONCE = 10_000_000  # numbers in the shuffles that are in memory
 LEVEL = 0.99
 STEPS = 160  # moments tried
 EDGE = 0.1  # share of the recording; a step needs data on both sides
@@ -69,13 +70,13 @@ def drift(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Drift | None:
     places = np.linspace(EDGE, 1.0 - EDGE, STEPS) * len(days)
     shapes = _shapes(dataset, places.astype(int))
     free = shapes - smooth.design @ (np.linalg.pinv(smooth.design) @ shapes)
-    lengths = np.sqrt(np.maximum(np.sum(free**2, axis=0), 1e-12))
+    lengths = np.sqrt(np.maximum(np.einsum("nk,nk->k", free, free), 1e-12))
     free /= lengths
     shares = _strengths(free, smooth.tamed[None])[0]
     step = 1 + int(np.argmax(shares[1:]))
     best = 0 if shares[0] >= shares[step] else step
     rest = smooth.tamed - _part(free[:, best], smooth.tamed)
-    null = _strengths(free, _shuffled(rest, days, seed)).max(axis=1)
+    null = _by_chance(free, 0.0, rest, days, seed).max(axis=1)
     unit = smooth.data.target_scale.spread
     sizes = unit * (smooth.tamed @ free) / lengths
     return Drift(
@@ -153,7 +154,7 @@ def _shape(free: Array, error: Array, days: NDArray[np.int64], step: int, seed: 
     drawn = []
     for shape in (0, step):
         there = _part(free[:, shape], error)
-        drawn.append(_leads(_strengths(free, there + _shuffled(error - there, days, seed))))
+        drawn.append(_leads(_by_chance(free, there, error - there, days, seed)))
     as_ramp, as_step = lead <= np.quantile(drawn[0], LEVEL), lead >= np.quantile(drawn[1], 1.0 - LEVEL)
     return "unclear" if as_ramp == as_step else "ramp" if as_ramp else "step"
 
@@ -170,16 +171,29 @@ def _part(shape: Array, error: Array) -> Array:
 
 def _strengths(free: Array, errors: Array) -> Array:
     """The share of each residual (m, n) that each shape (n, k) of length 1 explains, (m, k)."""
-    whole = np.maximum(np.sum(errors**2, axis=1, keepdims=True), 1e-300)
+    whole = np.maximum(np.einsum("mn,mn->m", errors, errors)[:, None], 1e-300)
     return np.asarray((errors @ free) ** 2 / whole)
 
 
-def _shuffled(error: Array, days: NDArray[np.int64], seed: int) -> Array:
-    """The residual with its days shuffled, some with the sign changed, (SHUFFLES, n)."""
+def _by_chance(free: Array, there: Array | float, rest: Array, days: NDArray[np.int64], seed: int) -> Array:
+    """The strengths of each shape where `rest` is shuffled around `there`, (SHUFFLES, k).
+
+    Not all at once: the shuffles of a year take a third of a gigabyte.
+    """
+    drawn, size = _shuffled(rest, days, seed), 1 + AT_ONCE // len(rest)
+    found = []
+    for done in range(0, SHUFFLES, size):
+        rows = np.empty((min(size, SHUFFLES - done), len(rest)))
+        for row, shuffled in zip(rows, drawn, strict=False):
+            row[:] = there + shuffled
+        found.append(_strengths(free, rows))
+    return np.concatenate(found)
+
+
+def _shuffled(error: Array, days: NDArray[np.int64], seed: int) -> Iterator[Array]:
+    """The residual with its days shuffled, some with the sign changed, SHUFFLES times (n,)."""
     rng = np.random.default_rng(seed)
     parts = [error[days == day] for day in np.unique(days)]
-    rows = []
     for _ in range(SHUFFLES):
         signs = rng.choice((-1.0, 1.0), len(parts))
-        rows.append(np.concatenate([signs[day] * parts[day] for day in rng.permutation(len(parts))]))
-    return np.array(rows)
+        yield np.concatenate([signs[day] * parts[day] for day in rng.permutation(len(parts))])

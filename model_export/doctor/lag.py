@@ -4,34 +4,24 @@ The sums that a linear regression needs come from an FFT, for each block of 6 ho
 on resampled blocks is then a weighted sum, so a block bootstrap of the whole scan costs one matrix product.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
 from model_export.doctor.minutes import Minutes, fast
-from model_export.doctor.resample import block_weights
+from model_export.doctor.resample import RESAMPLES, block_weights
 
 FURTHEST = 14 * 60  # minutes; no time zone is further from UTC
 BLOCK = 360  # minutes; longer than the autocorrelation that `fast` leaves
 FEWEST_BLOCKS = 8  # two days
+AT_ONCE = 256  # blocks, which are 64 days
 LEAST_SHARE = 0.5  # of the largest overlap; with fewer minutes a high R² is chance
 _JITTER = 1e-9  # share of the variance, so that two equal channels can be solved
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
-    """Sums of products of the reference y and the channels x, for each block and lag."""
-
-    n: Array  # (blocks, lags)
-    y: Array
-    yy: Array
-    x: Array  # (d, blocks, lags)
-    xy: Array
-    xx: Array  # (d, d, blocks, lags)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,11 +57,14 @@ class Scan:
 
 def scan(minutes: Minutes, furthest: int = FURTHEST, seed: int = 0) -> Scan | None:
     """The scan over ± `furthest` minutes, or None where too few blocks overlap."""
-    sums = _sums(fast(minutes), furthest)
-    usable = sums.n.max(axis=1) > 0.0
-    if usable.sum() < FEWEST_BLOCKS:
+    x, y = _padded(fast(minutes), furthest)
+    usable = _usable(x, y)
+    blocks = int(usable.sum())
+    if blocks < FEWEST_BLOCKS:
         return None
-    moments = _moments(sums, usable, block_weights(int(usable.sum()), seed))
+    weights = np.zeros((1 + RESAMPLES, len(usable)))
+    weights[:, usable] = block_weights(blocks, seed)
+    moments = _moments(x, y, weights)
     share = explained(moments)
     places, lags = np.argmax(share, axis=1), np.arange(-furthest, furthest + 1)
     return Scan(
@@ -79,7 +72,7 @@ def scan(minutes: Minutes, furthest: int = FURTHEST, seed: int = 0) -> Scan | No
         share[0].copy(),
         lags[places],
         {int(lags[place]): moments.at(int(place)) for place in (furthest, places[0])},
-        int(usable.sum()),
+        blocks,
     )
 
 
@@ -97,53 +90,63 @@ def explained(moments: Moments) -> Array:
     return np.where(varies, part / np.where(varies, moments.variance, 1.0), 0.0)
 
 
-def _moments(sums: Sums, usable: NDArray[np.bool_], weights: Array) -> Moments:
-    """Means and covariances of every resample; `weights` are (resamples, usable blocks)."""
-    n, y, yy, x, xy, xx = (
-        np.tensordot(weights, part[..., usable, :], axes=(1, part.ndim - 2))
-        for part in (sums.n, sums.y, sums.yy, sums.x, sums.xy, sums.xx)
-    )
+def _padded(minutes: Minutes, furthest: int) -> tuple[Array, Array]:
+    """The channels (d, m + 2·furthest) and the reference (m,): NaN fills the last block and the margins."""
+    fill = -len(minutes.reference) % BLOCK
+    margins = (0, 0), (furthest, furthest + fill)
+    x = np.pad(minutes.channels, margins, constant_values=np.nan)
+    return x, np.pad(minutes.reference, (0, fill), constant_values=np.nan)
+
+
+def _usable(x: Array, y: Array) -> NDArray[np.bool_]:
+    """The blocks that have a minute of the reference with one of the channels at any lag."""
+    sensed = np.cumsum(np.isfinite(x).all(axis=0))
+    lags = x.shape[1] - len(y)
+    near = sensed[lags:] > np.concatenate([[0], sensed[: -lags - 1]])[: len(y)]
+    return np.asarray((np.isfinite(y) & near).reshape(-1, BLOCK).any(axis=1))
+
+
+def _moments(x: Array, y: Array, weights: Array) -> Moments:
+    """Means and covariances of every resample; `weights` are (resamples, blocks)."""
+    d, lags = len(x), x.shape[1] - len(y)
+    totals: list[Array] = []
+    # A part at a time: the sums of all blocks of a year take half a gigabyte.
+    for first in range(0, weights.shape[1], AT_ONCE):
+        drawn = weights[:, first : first + AT_ONCE]
+        start, after = first * BLOCK, (first + drawn.shape[1]) * BLOCK
+        found = [drawn @ each for each in _sums(x[:, start : after + lags], y[start:after])]
+        totals = [a + b for a, b in zip(totals, found, strict=True)] if totals else found
+    n = np.rint(totals[0])
     enough = n >= LEAST_SHARE * n.max(axis=1, keepdims=True)
-    n = np.maximum(n, 1.0)
-    y, yy = y / n, yy / n
-    x, xy, xx = x / n[:, None], xy / n[:, None], xx / n[:, None, None]
-    shared = xy - x * y[:, None]
-    channels = xx - x[:, :, None] * x[:, None, :]
-    return Moments(yy - y**2, np.moveaxis(shared, 1, 2), np.moveaxis(channels, -1, 1), enough)
+    _, y1, yy, *rest = (each / np.maximum(n, 1.0) for each in totals)
+    x1, xy = np.stack(rest[: 2 * d : 2], axis=-1), np.stack(rest[1 : 2 * d : 2], axis=-1)
+    channels = np.empty((*n.shape, d, d))
+    for (i, j), xx in zip(_pairs(d), rest[2 * d :], strict=True):
+        channels[..., i, j] = channels[..., j, i] = xx - x1[..., i] * x1[..., j]
+    return Moments(yy - y1**2, xy - x1 * y1[..., None], channels, enough)
 
 
-def _sums(minutes: Minutes, furthest: int) -> Sums:
-    d, n = minutes.channels.shape
-    blocks = -(-n // BLOCK)
-    sensed = np.isfinite(minutes.channels).all(axis=0)
-    x = np.where(sensed, minutes.channels, 0.0)
-    there = np.isfinite(minutes.reference)
-    y = np.where(there, minutes.reference, 0.0)
-    pairs = list(combinations_with_replacement(range(d), 2))
-    ahead = np.array([sensed, *x, *(x[i] * x[j] for i, j in pairs)], dtype=float)
-    size = 1 << (BLOCK + 2 * furthest - 1).bit_length()
-    sensor = np.fft.rfft(_blocks(ahead, blocks, furthest), size)
-    reference = np.conj(np.fft.rfft(_blocks(np.array([there, y, y * y], dtype=float), blocks, 0), size))
+def _sums(x: Array, y: Array) -> Iterator[Array]:
+    """Σ of 1, y, y²; x and xy of each channel; xx of each pair: (blocks, lags) each, in this order."""
+    lags = x.shape[1] - len(y)
+    size = 1 << (BLOCK + lags - 1).bit_length()
+    sensed, there = np.isfinite(x).all(axis=0), np.isfinite(y)
+    x, y = np.where(sensed, x, 0.0), np.where(there, y, 0.0)
 
-    def correlate(i: int, j: int) -> Array:
-        return np.fft.irfft(sensor[i] * reference[j], size)[:, : 2 * furthest + 1]
+    def spectra(row: Array) -> NDArray[np.complex128]:
+        return np.fft.rfft(sliding_window_view(row, BLOCK + len(row) - len(there))[::BLOCK], size)
 
-    xx = np.empty((d, d, blocks, 2 * furthest + 1))
-    for place, (i, j) in enumerate(pairs):
-        xx[i, j] = xx[j, i] = correlate(1 + d + place, 0)
-    return Sums(
-        n=np.rint(correlate(0, 0)),
-        y=correlate(0, 1),
-        yy=correlate(0, 2),
-        x=np.array([correlate(1 + i, 0) for i in range(d)]),
-        xy=np.array([correlate(1 + i, 1) for i in range(d)]),
-        xx=xx,
-    )
+    references = [np.conj(spectra(row)) for row in (there.astype(float), y, y * y)]
+    channels = [
+        (sensed.astype(float), 3),
+        *((each, 2) for each in x),
+        *((x[i] * x[j], 1) for i, j in _pairs(len(x))),
+    ]
+    for row, powers in channels:
+        ahead = spectra(row)
+        for reference in references[:powers]:
+            yield np.fft.irfft(ahead * reference, size)[:, : lags + 1]
 
 
-def _blocks(rows: Array, blocks: int, margin: int) -> Array:
-    """(rows, n) cut into (rows, blocks, BLOCK + 2·margin): each block with a margin on both sides."""
-    padded = np.pad(rows, ((0, 0), (margin, margin + blocks * BLOCK - rows.shape[1])))
-    return np.stack(
-        [padded[:, block * BLOCK : (block + 1) * BLOCK + 2 * margin] for block in range(blocks)], axis=1
-    )
+def _pairs(d: int) -> list[tuple[int, int]]:
+    return [*combinations_with_replacement(range(d), 2)]

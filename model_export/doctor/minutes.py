@@ -48,7 +48,7 @@ def on_minutes(recording: Recording, stamp: Stamp = "auto") -> Minutes:
     if stamp == "end":
         earlier = series[REFERENCE].at_ms - every * MINUTE_MS
         series[REFERENCE] = Series(earlier, series[REFERENCE].values)
-    seen = np.unique(np.concatenate([one.at_ms // MINUTE_MS for one in series.values()]))
+    seen = np.unique(np.concatenate([_minutes_of(one) for one in series.values()]))
     places = _places(seen)
     columns = {
         name: _spread(one, places[np.searchsorted(seen, one.at_ms // MINUTE_MS)], int(places[-1]) + 1)
@@ -109,6 +109,12 @@ def without(values: Array, cause: Array) -> Array:
 
 def _quick(values: Array) -> Array:
     return clipped(values - slow(values))
+
+
+def _minutes_of(series: Series) -> NDArray[np.int64]:
+    """Each minute with a value once: a sensor may send many values a minute."""
+    minutes = series.at_ms // MINUTE_MS
+    return np.asarray(minutes[np.diff(minutes, prepend=minutes[:1] - 1) > 0])
 
 
 def _places(minutes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Runs of equal values in a column."""
+"""Runs of equal values in a column: it may have millions, so few arrays of its length are made."""
 
 from dataclasses import dataclass
 
@@ -15,6 +15,10 @@ class Runs:
     starts: NDArray[np.intp]
     lengths: NDArray[np.intp]
 
+    def of(self, chosen: NDArray[np.bool_]) -> "Runs":
+        """Some of them."""
+        return Runs(self.starts[chosen], self.lengths[chosen])
+
 
 def runs(series: Series) -> Runs:
     """The runs of a column.
@@ -22,6 +26,15 @@ def runs(series: Series) -> Runs:
     >>> runs(Series(np.arange(5), np.array([1.0, 1.0, 2.0, 3.0, 3.0]))).lengths.tolist()
     [2, 1, 2]
     """
-    changes = np.flatnonzero(np.diff(series.values) != 0.0) + 1
-    starts = np.concatenate([[0], changes])
-    return Runs(starts, np.diff(np.concatenate([starts, [len(series.values)]])))
+    starts = np.flatnonzero(np.concatenate([[True], series.values[1:] != series.values[:-1]]))
+    return Runs(starts, np.diff(starts, append=len(series.values)))
+
+
+def visits(series: Series, value: float) -> int:
+    """How many runs of a column have this value.
+
+    >>> visits(Series(np.arange(5), np.array([1.0, 1.0, 2.0, 1.0, 3.0])), 1.0)
+    2
+    """
+    there = series.values == value
+    return int(there[0]) + int(np.sum(there[1:] & ~there[:-1]))

@@ -8,7 +8,7 @@ import numpy as np
 from edge_agent.core.kernel import Array
 from model_export.doctor.case import Case, Sentinel
 from model_export.doctor.finding import Finding
-from model_export.doctor.runs import runs
+from model_export.doctor.runs import visits
 from model_export.recordings.recording import Recording, Series
 
 _NINES = (99.0, 99.9, 200.0, 999.0, 999.9, 9999.0, 9999.9, 99999.0)
@@ -56,19 +56,24 @@ def check(cases: Sequence[Case]) -> Iterator[Finding]:
 def _at_end(column: str, series: Series, sign: float) -> Iterator[Sentinel]:
     """Sentinels at the low end (sign 1) or at the high end (sign -1)."""
     values = series.values
-    visited = values[runs(series).starts]
     for _ in range(MOST):
-        value = float(sign * (sign * values).min())
-        others = values[values != value]
-        if not len(others) or np.sum(visited == value) < REPEATS:
+        value = _end(values, sign)
+        if visits(series, value) < REPEATS:
             return
-        nearest = float(sign * (sign * others).min())
+        others = values[values != value]
+        if not len(others):
+            return
+        nearest = _end(others, sign)
         far = FAR_CODE if value in CODES else FAR
         if abs(nearest - value) <= far * _range(others):
             return
         count = len(values) - len(others)
         yield Sentinel(column, value, count, count / len(series.values), _between(value, nearest), nearest)
         values = others
+
+
+def _end(values: Array, sign: float) -> float:
+    return float(values.min() if sign > 0.0 else values.max())
 
 
 def _range(values: Array) -> float:

@@ -43,20 +43,23 @@ class Stretch:
 def stretches(series: Series) -> tuple[Stretch, ...]:
     """Every run that is too long to be chance, in the order of time; clipped values are not stuck."""
     found = runs(series)
-    minutes = (series.at_ms[found.starts + found.lengths - 1] - series.at_ms[found.starts]) / MINUTE_MS
-    long = (found.lengths >= LEAST_VALUES) & (minutes >= LEAST_MINUTES)
-    chances = expected(found.lengths, int(long.sum()))
-    rare = long & (chances <= RARE) & ~np.isin(series.values[found.starts], rails(series))
+    long = found.of(found.lengths >= LEAST_VALUES)
+    minutes = (series.at_ms[long.starts + long.lengths - 1] - series.at_ms[long.starts]) / MINUTE_MS
+    long = long.of(minutes >= LEAST_MINUTES)
+    if not len(long.starts):
+        return ()
+    chances = expected(long.lengths, found.lengths)
+    rare = (chances <= RARE) & ~np.isin(series.values[long.starts], rails(series))
     return tuple(
-        Stretch(int(found.starts[at]), int(found.lengths[at]), float(chances[at]))
+        Stretch(int(long.starts[at]), int(long.lengths[at]), float(chances[at]))
         for at in np.flatnonzero(rare)
     )
 
 
-def expected(lengths: NDArray[np.intp], suspects: int) -> NDArray[np.float64]:
-    """The expected number of runs as long as each or longer; the longest `suspects` are left out."""
-    ordered = np.sort(lengths)
-    aside = min(suspects, max(FEWEST_ASIDE, int(ASIDE * len(lengths))))
+def expected(lengths: NDArray[np.intp], every: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The expected number of runs as long as each suspect or longer; the longest of all are left out."""
+    ordered = np.sort(every)
+    aside = min(len(lengths), max(FEWEST_ASIDE, int(ASIDE * len(every))))
     others, seen_to = ordered[: len(ordered) - aside], ordered[len(ordered) - aside :][:1]
     if not len(others):
         return np.zeros(len(lengths))
@@ -91,10 +94,11 @@ def without(recording: Recording) -> Recording:
     """
     series = dict(recording.series)
     for column, one in recording.series.items():
+        found = stretches(one)
         kept = np.ones(len(one.values), dtype=bool)
-        for stretch in stretches(one):
+        for stretch in found:
             kept[stretch.first : stretch.first + stretch.count] = False
-        if kept.mean() > LEFT:
+        if found and kept.mean() > LEFT:
             series[column] = Series(one.at_ms[kept], one.values[kept])
     return replace(recording, series=series)
 

@@ -24,6 +24,7 @@ from model_export.regression.metrics import varies
 
 MIN_WINDOWS = 50
 SHORTEST_MS, LONGEST_MS = 300_000, 86_400_000  # windows
+AT_ONCE = 4096  # runs whose values are numbers of Python, which take four times the memory
 MOST_PER_MS = 500  # a reading of one channel, on average in a window: as the agent takes them
 
 _MINUTES = {"min": 1, "h": 60}
@@ -249,15 +250,23 @@ def _longer_windows(minutes: int) -> str:
 
 def _averages(series: Series, window_ms: int) -> tuple[NDArray[np.int64], NDArray[np.intp], Array]:
     """Starts, minutes and means of the windows of a series, the same bits as those of the agent's windows."""
-    places = _runs(series.at_ms // window_ms)
-    sizes = np.diff(places, append=len(series.at_ms))
-    kept = np.arange(len(series.at_ms)) - np.repeat(places, sizes) < window_ms // MOST_PER_MS
-    minutes, values = series.at_ms[kept] // MINUTE_MS, series.values[kept]
+    at_ms, values = _first_in_windows(series, window_ms)
+    minutes = at_ms // MINUTE_MS
     starts = _runs(minutes)
     windows = minutes[starts] * MINUTE_MS // window_ms
     first = _runs(windows)
     averages = _run_means(_run_means(values, starts), first)
     return windows[first] * window_ms, np.diff(first, append=len(windows)), averages
+
+
+def _first_in_windows(series: Series, window_ms: int) -> tuple[NDArray[np.int64], Array]:
+    """As many values of each window as the agent takes; a series may have millions and is rarely copied."""
+    places, most = _runs(series.at_ms // window_ms), window_ms // MOST_PER_MS
+    sizes = np.diff(places, append=len(series.at_ms))
+    if not (sizes > most).any():
+        return series.at_ms, series.values
+    kept = np.arange(len(series.at_ms)) - np.repeat(places, sizes) < most
+    return series.at_ms[kept], series.values[kept]
 
 
 def _runs(keys: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -269,8 +278,13 @@ def _run_means(values: Array, starts: NDArray[np.intp]) -> Array:
     """The mean of each run, added up exactly as in `edge_agent.core.windows.average`."""
     if len(starts) == len(values):
         return values
-    listed, bounds = values.tolist(), [*starts.tolist(), len(values)]
-    return np.array([fsum(listed[first:after]) / (after - first) for first, after in pairwise(bounds)])
+    means: list[float] = []
+    for place in range(0, len(starts), AT_ONCE):
+        bounds = [*starts[place : place + AT_ONCE + 1].tolist(), len(values)][: AT_ONCE + 1]
+        listed = values[bounds[0] : bounds[-1]].tolist()
+        runs = pairwise(bound - bounds[0] for bound in bounds)
+        means += [fsum(listed[first:after]) / (after - first) for first, after in runs]
+    return np.array(means)
 
 
 def _as_recorded(series: Series, shift_ms: int, window_ms: int) -> dict[int, float]:

@@ -214,8 +214,10 @@ def _csv(
                 strings_can_be_null=True,
             ),
         )
-    rows: pd.DataFrame = read.to_pandas(split_blocks=True, self_destruct=True, date_as_object=False)
     pa.default_memory_pool().release_unused()  # the blocks of text, twice as large as the columns
+    rows: pd.DataFrame = read.to_pandas(split_blocks=True, self_destruct=True, date_as_object=False)
+    del read
+    pa.default_memory_pool().release_unused()
     for place in numbers if as_text and found.decimal == "," else ():
         rows[place] = rows[place].str.replace(",", ".")
     return rows

@@ -151,13 +151,13 @@ class _Reader:
     def _numbers(self, name: str, column: "pd.Series[Any]", at_ms: NDArray[np.int64]) -> Array:
         """The column as floats, NaN where a value or its time is not usable."""
         readable = at_ms != UNREADABLE
-        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan, copy=True)
+        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         usable = np.abs(numbers) < LIMIT
         missing = column.isna().to_numpy()
         self._drop(f"{name} missing", int((missing & readable).sum()))
         self._drop(f"{name} not a number", int((~usable & ~missing & readable).sum()))
-        numbers[~(usable & readable)] = np.nan
-        return numbers
+        usable &= readable
+        return numbers if usable.all() else np.where(usable, numbers, np.nan)
 
     def series(self, name: str, column: str) -> Series:
         """All parts of a column in the order of time; of several values at one time the first counts."""
