@@ -3,13 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from model_export.bundle import Bundle as Bundle
     from model_export.calibration.estimator import RespireRegressor as RespireRegressor
     from model_export.calibration.fit import Recipe as Recipe
     from model_export.library import (
         Adapted as Adapted,
-    )
-    from model_export.library import (
-        Bundle as Bundle,
     )
     from model_export.library import (
         Evaluation as Evaluation,
@@ -46,8 +44,9 @@ if TYPE_CHECKING:
     from model_export.recordings.table_files import Shape as Shape
 
 _HOMES = {
+    "model_export.bundle": ("Bundle",),
     "model_export.library": (
-        *("Adapted", "Bundle", "Evaluation", "Fit", "Transferred", "adapt", "diagnose", "evaluate", "fit"),
+        *("Adapted", "Evaluation", "Fit", "Transferred", "adapt", "diagnose", "evaluate", "fit"),
         *("load_bundle", "load_recording", "transfer"),
     ),
     "model_export.calibration.fit": ("Recipe",),

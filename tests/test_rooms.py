@@ -42,7 +42,18 @@ ROOMS["model_export.fleet"] = {
     "model_export.doctor",
     "model_export.engine",
 }
-ROOMS["model_export.library"] = {*ROOMS["model_export.doctor"], "model_export.archive", "model_export.doctor"}
+ROOMS["model_export.bundle"] = {
+    "edge_agent.core",
+    "model_export.recordings",
+    "model_export.files",
+    "model_export.archive",
+}
+ROOMS["model_export.library"] = {
+    *ROOMS["model_export.doctor"],
+    "model_export.archive",
+    "model_export.bundle",
+    "model_export.doctor",
+}
 ROOMS["model_export.cli"] = {room for room in ROOMS if room != "edge_agent"}
 ROOMS["model_export"] = {*ROOMS["model_export.cli"], "model_export.cli"}
 

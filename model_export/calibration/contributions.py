@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from edge_agent.core.errors import RespireError
 from edge_agent.core.kernel import Array
 from model_export.calibration.fit import Fit, FitResult, Recipe, Source, chosen
-from model_export.recordings.dataset import MIN_WINDOWS, Dataset, load
+from model_export.recordings.catalogue import load
+from model_export.recordings.dataset import MIN_WINDOWS, Dataset
 from model_export.regression.metrics import r2
 
 

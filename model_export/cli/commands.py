@@ -9,6 +9,7 @@ from edge_agent.core.card import inspection
 from edge_agent.core.errors import BadBundle
 from edge_agent.core.model import Model
 from model_export import library
+from model_export.bundle import Bundle
 from model_export.calibration import export, size_curve
 from model_export.calibration.adapt import Adapting
 from model_export.calibration.contributions import contributions, in_words
@@ -278,7 +279,7 @@ def _agreement(score: Score) -> dict[str, Any]:
     return {name: value for name, value in asdict(score).items() if name != "n"}
 
 
-def _written(bundle: library.Bundle, out: Path) -> export.Exported:
+def _written(bundle: Bundle, out: Path) -> export.Exported:
     return export.Exported(bundle.save(out), bundle.model, out.stat().st_size)
 
 

@@ -19,19 +19,19 @@ Reference = Literal["auto", "average", "start", "end"]
 
 
 def _columns(text: str) -> dict[str, str]:
-    from model_export.recordings.tables import parse_columns  # noqa: PLC0415 - --help need not wait for pandas
+    from model_export.recordings.columns import parse_columns  # noqa: PLC0415 - --help need not wait for pandas
 
-    return _usage(parse_columns, text)
+    return _usage(parse_columns, text) if text else {}
 
 
 def _minutes(text: str) -> int:
-    from model_export.recordings.dataset import parse_minutes  # noqa: PLC0415 - as above
+    from model_export.recordings.stamps import parse_minutes  # noqa: PLC0415 - as above
 
     return _usage(parse_minutes, text) if text else 0
 
 
 def _window(text: str) -> int:
-    from model_export.recordings.dataset import parse_window  # noqa: PLC0415 - as above
+    from model_export.recordings.stamps import parse_window  # noqa: PLC0415 - as above
 
     return _usage(parse_window, text)
 

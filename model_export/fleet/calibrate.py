@@ -21,7 +21,8 @@ from model_export.doctor.finding import Finding, by_severity
 from model_export.doctor.prepare import case_of
 from model_export.fleet.ledger import Ledger, Row, State
 from model_export.fleet.task import Task, known, refused
-from model_export.recordings.dataset import Dataset, load, require_trainable, split
+from model_export.recordings.catalogue import load
+from model_export.recordings.dataset import Dataset, require_trainable, split
 from model_export.recordings.manifest import Entry
 from model_export.recordings.recording import REFERENCE
 from model_export.recordings.tables import Layout, read

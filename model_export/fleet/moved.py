@@ -15,7 +15,8 @@ from model_export.doctor.diagnose import ALONE, findings_of
 from model_export.doctor.prepare import case_without_reference
 from model_export.fleet.ledger import Ledger, Row, digest_of_file
 from model_export.fleet.task import Task, known, refused
-from model_export.recordings.dataset import Dataset, load
+from model_export.recordings.catalogue import load
+from model_export.recordings.dataset import Dataset
 from model_export.recordings.manifest import Entry
 from model_export.recordings.tables import Layout, read
 

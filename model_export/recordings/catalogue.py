@@ -2,16 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edge_agent.core.errors import BadRecording, RespireError
 from edge_agent.core.windows import WINDOW_MS
-from model_export.recordings.dataset import Dataset, SensorType, load, require_trainable, split
+from model_export.recordings.dataset import Dataset, SensorType, Stamp, require_trainable, split, windows
 from model_export.recordings.manifest import Entry, Skipped, find
 from model_export.recordings.names import Place
-from model_export.recordings.tables import Layout
+from model_export.recordings.tables import Layout, read
 
 _OPTION = re.compile(r"--(columns|timezone|sensor)")  # of `fit`, as the messages of tables.py name them
 
@@ -87,6 +87,21 @@ def collect(
         reasons = "".join(f"; {one.reason}" for one in skipped[:1])
         raise BadRecording(f"{source}: expected recordings such as 5A2D_T-W.csv, got none to use{reasons}")
     return Collection(tuple(members), tuple(skipped))
+
+
+def load(
+    paths: Sequence[Path],
+    sensor: str,
+    unit: str,
+    layout: Layout | None = None,
+    *,
+    channels: Sequence[str] | None = None,
+    reference: Stamp | None = "auto",
+    window_ms: int = WINDOW_MS,
+) -> Dataset:
+    """The windows of a sensor from its files; with `reference=None` the reference is not read."""
+    recording = read(paths, sensor, layout, channels, with_reference=reference is not None)
+    return windows(recording, unit, reference, window_ms)
 
 
 def _read(entry: Entry, test_share: float) -> Member:

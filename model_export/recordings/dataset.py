@@ -1,12 +1,10 @@
 """Windows of one sensor beside the reference, with the numbers and the coverage rule of the agent."""
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import fsum
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -19,15 +17,13 @@ from edge_agent.core.messages import format_time
 from edge_agent.core.warming import DIGITS, PREFIX, weights
 from edge_agent.core.windows import MINUTE_MS, WINDOW_MS
 from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
-from model_export.recordings.tables import Layout, cadence_minutes, read
+from model_export.recordings.stamps import LONGEST_MS
+from model_export.recordings.tables import cadence_minutes
 from model_export.regression.metrics import varies
 
 MIN_WINDOWS = 50
-SHORTEST_MS, LONGEST_MS = 300_000, 86_400_000  # windows
 AT_ONCE = 4096  # runs whose values are numbers of Python, which take four times the memory
 MOST_PER_MS = 500  # a reading of one channel, on average in a window: as the agent takes them
-
-_MINUTES = {"min": 1, "h": 60}
 
 Stamp = Literal["auto", "average", "start", "end"]
 SensorType = Literal["electrochemical", "metal-oxide"]
@@ -80,21 +76,6 @@ class Dataset:
             inputs=np.column_stack([self.inputs, columns]),
             warming={**self.warming, **new},
         )
-
-
-def load(
-    paths: Sequence[Path],
-    sensor: str,
-    unit: str,
-    layout: Layout | None = None,
-    *,
-    channels: Sequence[str] | None = None,
-    reference: Stamp | None = "auto",
-    window_ms: int = WINDOW_MS,
-) -> Dataset:
-    """The windows of a sensor from its files; with `reference=None` the reference is not read."""
-    recording = read(paths, sensor, layout, channels, with_reference=reference is not None)
-    return windows(recording, unit, reference, window_ms)
 
 
 def _require_measured(recording: Recording) -> None:
@@ -150,30 +131,6 @@ def windows(
         dropped_windows=dropped,
         notes=(*recording.notes, *_cadence_notes(recording.name, slow, averaged, window_ms)),
     )
-
-
-def parse_minutes(text: str) -> int:
-    """Minutes from 60min, -15min or 1h; ValueError says what was expected.
-
-    >>> parse_minutes("60min"), parse_minutes("-1h")
-    (60, -60)
-    """
-    match = re.fullmatch(r"([+-]?\d{1,4})\s*(min|h)", text.strip())
-    if not match:
-        raise ValueError(f"expected minutes or hours such as 60min or -1h, got {text!r:.80}")
-    return int(match[1]) * _MINUTES[match[2]]
-
-
-def parse_window(text: str) -> int:
-    """The length of a window in ms from 15min or 1h; ValueError says what was expected.
-
-    >>> parse_window("15min"), parse_window("1h")
-    (900000, 3600000)
-    """
-    window_ms = parse_minutes(text) * MINUTE_MS
-    if not SHORTEST_MS <= window_ms <= LONGEST_MS or LONGEST_MS % window_ms:
-        raise ValueError(f"expected 5min to 24h, so that a day has whole windows, got {text!r:.80}")
-    return window_ms
 
 
 def warmings(
@@ -250,8 +207,7 @@ def _longer_windows(minutes: int) -> str:
 
 def _averages(series: Series, window_ms: int) -> tuple[NDArray[np.int64], NDArray[np.intp], Array]:
     """Starts, minutes and means of the windows of a series, the same bits as those of the agent's windows."""
-    at_ms, values = _first_in_windows(series, window_ms)
-    minutes = at_ms // MINUTE_MS
+    minutes, values = _first_in_windows(series, window_ms)
     starts = _runs(minutes)
     windows = minutes[starts] * MINUTE_MS // window_ms
     first = _runs(windows)
@@ -260,13 +216,13 @@ def _averages(series: Series, window_ms: int) -> tuple[NDArray[np.int64], NDArra
 
 
 def _first_in_windows(series: Series, window_ms: int) -> tuple[NDArray[np.int64], Array]:
-    """As many values of each window as the agent takes; a series may have millions and is rarely copied."""
+    """Minutes and values, as many of each window as the agent takes; millions of values are not copied."""
     places, most = _runs(series.at_ms // window_ms), window_ms // MOST_PER_MS
     sizes = np.diff(places, append=len(series.at_ms))
     if not (sizes > most).any():
-        return series.at_ms, series.values
+        return series.at_ms // MINUTE_MS, series.values
     kept = np.arange(len(series.at_ms)) - np.repeat(places, sizes) < most
-    return series.at_ms[kept], series.values[kept]
+    return series.at_ms[kept] // MINUTE_MS, series.values[kept]
 
 
 def _runs(keys: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -307,17 +263,15 @@ def _complete(seen: set[int], columns: Sequence[str], means: _Means) -> tuple[li
 
 
 def _require_overlap(recording: Recording, columns: Sequence[str], means: _Means) -> None:
-    sensor = set.intersection(*(set(means[column]) for column in columns))
-    reference = set(means[REFERENCE])
+    sensor, reference = set.intersection(*(set(means[column]) for column in columns)), {*means[REFERENCE]}
     if sensor and reference and not sensor & reference:
-        raise BadRecording(
-            f"{recording.name}: expected sensor and reference at the same time, got the sensor "
-            f"{_span(sensor)} and the reference {_span(reference)}; check --timezone"
+        there, here = (
+            f"{format_time(min(each))} to {format_time(max(each))}" for each in (sensor, reference)
         )
-
-
-def _span(starts_ms: set[int]) -> str:
-    return f"{format_time(min(starts_ms))} to {format_time(max(starts_ms))}"
+        raise BadRecording(
+            f"{recording.name}: expected sensor and reference at the same time, got the sensor {there} "
+            f"and the reference {here}; check --timezone"
+        )
 
 
 def _cadence_notes(

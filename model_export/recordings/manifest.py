@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from edge_agent.core.errors import BadRecording
-from model_export.recordings.dataset import SensorType, Stamp, parse_window
+from model_export.recordings.columns import parse_columns
+from model_export.recordings.dataset import SensorType, Stamp
 from model_export.recordings.names import TABLES, Place, require_writable
-from model_export.recordings.tables import parse_columns
+from model_export.recordings.stamps import parse_window
 
 MANIFESTS = ("manifest.csv", "manifest.toml")
 COLUMNS = ("path", "sensor", "site", "season")

@@ -1,4 +1,4 @@
-"""Time stamps as milliseconds UTC: ISO 8601, epoch, dates as people write them, and local time."""
+"""Times as people write them: stamps in ISO 8601, as epoch, dates or local time; lengths such as 15min."""
 
 import re
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import EPOCH_SECONDS_BELOW, LAST_MS
+from edge_agent.core.windows import MINUTE_MS
 
 UNREADABLE = -1  # in the place of a time
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
@@ -24,7 +25,9 @@ _CIVIL = re.compile(
 _SAMPLE = 200
 _EXCEL_DAYS = (20_000.0, 80_000.0)  # 1954 to 2119; as epoch seconds they would be the first day of 1970
 _EXCEL_ZERO_MS = -2_209_161_600_000  # 1899-12-30
+SHORTEST_MS, LONGEST_MS = 300_000, 86_400_000  # windows
 _DAY_MS = 86_400_000
+_MINUTES = {"min": 1, "h": 60}
 _CLEARLY = 5.0  # times shorter: the way through all rows in the right order of day and month
 
 Times = NDArray[np.int64]
@@ -76,6 +79,30 @@ def parse_stamps(column: "pd.Series[Any]", local: ZoneInfo | None = None, dates:
         times, said = _civil(texts, dates)
         return _local(times, local, said)
     return _iso(texts, local)
+
+
+def parse_minutes(text: str) -> int:
+    """Minutes from 60min, -15min or 1h; ValueError says what was expected.
+
+    >>> parse_minutes("60min"), parse_minutes("-1h")
+    (60, -60)
+    """
+    match = re.fullmatch(r"([+-]?\d{1,4})\s*(min|h)", text.strip())
+    if not match:
+        raise ValueError(f"expected minutes or hours such as 60min or -1h, got {text!r:.80}")
+    return int(match[1]) * _MINUTES[match[2]]
+
+
+def parse_window(text: str) -> int:
+    """The length of a window in ms from 15min or 1h; ValueError says what was expected.
+
+    >>> parse_window("15min"), parse_window("1h")
+    (900000, 3600000)
+    """
+    window_ms = parse_minutes(text) * MINUTE_MS
+    if not SHORTEST_MS <= window_ms <= LONGEST_MS or LONGEST_MS % window_ms:
+        raise ValueError(f"expected 5min to 24h, so that a day has whole windows, got {text!r:.80}")
+    return window_ms
 
 
 def _numbers(numbers: NDArray[np.float64], local: ZoneInfo | None) -> Stamps:

@@ -22,12 +22,13 @@ from pyarrow import parquet
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import SENSOR, TIMESTAMP
+from model_export.recordings import workbooks
+from model_export.recordings.counted import Counted, Progress
 
 HEAD_BYTES = 65_536
 LOUD_BYTES = 16_777_216  # a smaller file is read before a progress bar would be seen
 LINES = 60  # that are looked at
 PREAMBLE = 40  # lines before a header
-EXCEL = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 PACKED: Mapping[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 FOREIGN = {b"{": "JSON", b"[": "JSON", b"<": "HTML or XML", b"%": "PDF"}
@@ -36,7 +37,6 @@ _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
-Progress = Callable[[int, int], None]
 Names = Callable[[Sequence[str]], Mapping[str, str]]  # a header's columns -> {theirs: ours}, those to read
 
 
@@ -95,7 +95,7 @@ def table(path: Path, names: Names, shape: Shape | None = None, progress: Progre
         if start.startswith(b"PAR1") or path.suffix == ".parquet":
             kind = "Parquet"
             found = _parquet(path, names)
-        elif start.startswith(EXCEL) and not _is_packed_text(path):
+        elif start.startswith(workbooks.EXCEL) and not workbooks.is_packed_text(path):
             kind = "an Excel workbook"
             found = _excel(path, names, shape)
         else:
@@ -126,19 +126,7 @@ def _parquet(path: Path, names: Names) -> Table:
 
 
 def _excel(path: Path, names: Names, shape: Shape) -> Table:
-    from python_calamine import CalamineError, CalamineWorkbook  # noqa: PLC0415 - only for workbooks
-
-    try:
-        book = CalamineWorkbook.from_path(str(path))
-        sheets = [name for name in book.sheet_names if book.get_sheet_by_name(name).height > 1]
-        if not sheets or (shape.sheet and shape.sheet not in sheets):
-            raise BadRecording(
-                f"{path.name}: expected a sheet {shape.sheet or 'with rows'}, got "
-                f"{', '.join(sheets) or 'none'}; name it with --sheet"
-            )
-        cells = book.get_sheet_by_name(shape.sheet or sheets[0]).to_python(skip_empty_area=False)
-    except CalamineError as error:
-        raise OSError(str(error)) from error
+    cells, said = workbooks.cells(path, shape.sheet)
     texts = [[str(cell).strip() for cell in row] for row in cells[:LINES]]
     found = _found(texts, shape, ",", "utf-8")
     rows = pd.DataFrame(cells[found.header + 1 + found.units :], columns=[*found.names], dtype=object)
@@ -147,18 +135,8 @@ def _excel(path: Path, names: Names, shape: Shape) -> Table:
     rows = rows.mask(rows.map(lambda cell: isinstance(cell, str) and not cell.strip()))
     rows = rows[rows.notna().any(axis=1)].reset_index(drop=True)
     if TIMESTAMP in rows:
-        rows[TIMESTAMP] = _excel_times(rows[TIMESTAMP])
-    which = (f"sheet {sheets[0]} of {len(sheets)}",) if sheets[1:] and not shape.sheet else ()
-    return Table(rows, found.names, (*which, *found.words(replace(shape, separator=","))))
-
-
-def _excel_times(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Days of Excel are rounded to seconds: 16:53:00 may come as 16:52:59.999."""
-    if column.map(lambda cell: hasattr(cell, "year")).mean() > 0.5:
-        return pd.to_datetime(column, errors="coerce").dt.round("s")
-    if column.map(lambda cell: isinstance(cell, int | float)).all():
-        return column.astype(float)
-    return column
+        rows[TIMESTAMP] = workbooks.times(rows[TIMESTAMP])
+    return Table(rows, found.names, (*said, *found.words(replace(shape, separator=","))))
 
 
 def _text(path: Path, names: Names, shape: Shape, progress: Progress | None) -> Table:
@@ -230,9 +208,9 @@ def _opened(path: Path, progress: Progress | None = None) -> Iterator[BinaryIO]:
         start = raw.read(4)
         raw.seek(0)
         size = path.stat().st_size
-        counted = _Counted(raw, size, progress) if progress and size > LOUD_BYTES else raw
+        counted = Counted(raw, size, progress) if progress and size > LOUD_BYTES else raw
         unpack = PACKED.get(start[:2])
-        if start in EXCEL[:1]:
+        if start == workbooks.ZIP:
             with ZipFile(path) as archive, archive.open(archive.namelist()[0]) as member:
                 yield cast(BinaryIO, member)
         elif unpack:
@@ -240,43 +218,6 @@ def _opened(path: Path, progress: Progress | None = None) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, unpacked)
         else:
             yield cast(BinaryIO, counted)
-
-
-class _Counted:
-    """A file that reports how much of it is read."""
-
-    def __init__(self, file: BinaryIO, size: int, progress: Progress) -> None:
-        self._file, self._size, self._progress = file, size, progress
-        self.closed = False
-
-    def read(self, count: int = -1) -> bytes:
-        """The next bytes."""
-        data = self._file.read(count)
-        self._progress(self._file.tell(), self._size)
-        return data
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def close(self) -> None:
-        """The owner closes the file."""
-
-
-def _is_packed_text(path: Path) -> bool:
-    """Whether a zip file holds one table and no workbook."""
-    with path.open("rb") as file:
-        if file.read(4) != EXCEL[0]:
-            return False
-    with ZipFile(path) as archive:
-        names = archive.namelist()
-    if "[Content_Types].xml" in names or len(names) == 0:
-        return False
-    if names[1:]:
-        raise BadRecording(
-            f"{path.name}: expected one file inside, got {len(names)}; unpack it and name them"
-        )
-    return True
 
 
 def _lines(name: str, head: bytes, shape: Shape) -> tuple[list[list[str]], str, str]:

@@ -15,16 +15,16 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import LIMIT, SENSOR, TIMESTAMP
 from edge_agent.core.windows import MINUTE_MS
+from model_export.recordings.columns import JOIN, NOT_CHANNELS, joined, without_columns
+from model_export.recordings.counted import Progress
 from model_export.recordings.mending import Mending, mended
 from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.stamps import UNREADABLE, Dates, parse_stamps, zone
-from model_export.recordings.table_files import Progress, Shape, table
+from model_export.recordings.table_files import Shape, table
 
-_NOT_CHANNELS = (TIMESTAMP, SENSOR, TEMPERATURE, REFERENCE)
 _UNIT = re.compile(r"\s*[\[(][^\])]*[\])]\s*$")  # op1 [mV]
 _TIMES = ("time", "datetime", "date_time", "date time", "date/time", "date")  # if there is no timestamp
 LONGEST_GAP = 100_000  # minutes between two values
-JOIN = "+"  # date+time: two columns for one of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Reader:
         """Read one file; it may have only some of the columns."""
         found = table(path, self._named, self.layout.shape, progress)
         self.found += [column for column in found.columns if column not in self.found]
-        rows = _joined(found.rows)
+        rows = joined(found.rows) if any(JOIN in str(name) for name in found.rows) else found.rows
         self._require_once(rows, path.name)
         self.known.update(self._wanted(rows))
         if TIMESTAMP not in rows.columns:
@@ -219,21 +219,6 @@ def cadence_minutes(at_ms: NDArray[np.int64]) -> int:
     return int(np.argmax(np.bincount(gaps))) if len(gaps) else 1
 
 
-def parse_columns(text: str) -> dict[str, str]:
-    """{our name: their column} from --columns or a manifest; ValueError says what was expected.
-
-    >>> parse_columns("op1=co_we, op2=co_ae")
-    {'op1': 'co_we', 'op2': 'co_ae'}
-    """
-    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
-    if any(not ours.strip() or not theirs.strip() for ours, _, theirs in pairs):
-        raise ValueError(f"expected op1=co_we,op2=co_ae,… got {text!r:.80}")
-    columns = {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
-    if len(columns) < len(pairs) or len({*columns.values()}) < len(pairs):
-        raise ValueError(f"expected each name once, got {text!r:.80}")
-    return columns
-
-
 def title(paths: Sequence[Path]) -> str:
     """The files' name in messages.
 
@@ -271,7 +256,7 @@ def _plain(name: str) -> str:
 
 
 def _is_ours(name: str) -> bool:
-    return name in _NOT_CHANNELS or _is_channel(name)
+    return name in NOT_CHANNELS or _is_channel(name)
 
 
 def _time_of(plain: Mapping[str, str]) -> dict[str, str]:
@@ -282,30 +267,13 @@ def _time_of(plain: Mapping[str, str]) -> dict[str, str]:
     return next(({theirs[short]: TIMESTAMP} for short in _TIMES if short in theirs), {})
 
 
-def _joined(rows: pd.DataFrame) -> pd.DataFrame:
-    """Parts of one of our columns, such as a date and a time, joined by a space."""
-    parts = [str(name) for name in rows.columns if JOIN in str(name)]
-    for ours in dict.fromkeys(name.partition(JOIN)[0] for name in parts):
-        own = sorted(name for name in parts if name.startswith(f"{ours}{JOIN}"))
-        text = _text(rows[own[0]])
-        for name in own[1:]:
-            text = text.str.cat(_text(rows[name]), sep=" ")
-        rows = rows.drop(columns=own).assign(**{ours: text})
-    return rows
-
-
-def _text(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """A date without its midnight."""
-    return column.astype("string").str.removesuffix(" 00:00:00")
-
-
 def _is_channel(name: str) -> bool:
     return re.fullmatch(r"op\d+", name) is not None
 
 
 def _channels(reader: _Reader, name: str) -> list[str]:
     """op1, op2, … without a gap, then the channels that only the layout names."""
-    mapped = [ours for ours in reader.layout.columns if ours not in _NOT_CHANNELS]
+    mapped = [ours for ours in reader.layout.columns if ours not in NOT_CHANNELS]
     numbered = [column for column in {*reader.known, *mapped} if _is_channel(column)]
     others = [ours for ours in mapped if not _is_channel(ours)]
     last = max((int(column[2:]) for column in numbered), default=0 if others else 1)
@@ -316,30 +284,8 @@ def _require(reader: _Reader, name: str, wanted: Iterable[str]) -> None:
     """Refuse files without a column; the message names all that are missing."""
     missing = [TIMESTAMP] if reader.untimed else []
     missing += [column for column in wanted if column not in reader.known][:8]
-    if not missing:
-        return
-    where, found = name, reader.found
     if missing == [TIMESTAMP]:
-        where, found = next(iter(reader.untimed.items()))
-    theirs = ", ".join(map(reader.theirs, missing))
-    raise BadRecording(
-        f"{where}: expected {'columns' if missing[1:] else 'a column'} {theirs}, got {', '.join(found)}; "
-        f"{_advice(reader, missing)}"
-    )
-
-
-def _advice(reader: _Reader, missing: Sequence[str]) -> str:
-    """How to map the missing columns; an unknown name on the left of = may be a typing error."""
-    unknown = [
-        f"{ours}={theirs}"
-        for ours, theirs in reader.layout.columns.items()
-        if ours not in _NOT_CHANNELS and not _is_channel(ours)
-    ]
-    names = (
-        f"name {'them' if missing[1:] else 'it'} with --columns {','.join(f'{name}=…' for name in missing)}"
-    )
-    if not unknown:
-        return names
-    return (
-        f"{names} (got {','.join(unknown)}; our names are timestamp, op1, op2, …, temperature and reference)"
-    )
+        name, found = next(iter(reader.untimed.items()))
+        raise without_columns(name, missing, found, reader.layout.columns)
+    if missing:
+        raise without_columns(name, missing, reader.found, reader.layout.columns)

@@ -15,7 +15,8 @@ from edge_agent.core.examination import Examination, threshold
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
 from model_export.calibration.fit import Recipe, chosen, fit_with_interval
-from model_export.recordings.dataset import Dataset, load
+from model_export.recordings.catalogue import load
+from model_export.recordings.dataset import Dataset
 from model_export.simulator.weather import DAY_MS, Times
 from tests.bench.vans import serve
 

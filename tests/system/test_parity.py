@@ -13,7 +13,8 @@ from edge_agent.core.warming import Past
 from edge_agent.core.windows import Windows
 from edge_agent.recording import read
 from model_export.recordings import tables
-from model_export.recordings.dataset import load, split, warmings
+from model_export.recordings.catalogue import load
+from model_export.recordings.dataset import split, warmings
 from tests.conftest import make_warming_model
 from tests.support.recordings import saved, tidy
 

@@ -10,7 +10,8 @@ import pytest
 from edge_agent.cli import main as edge_agent
 from model_export.calibration import export
 from model_export.cli.main import main
-from model_export.recordings.dataset import load, parse_window
+from model_export.recordings.catalogue import load
+from model_export.recordings.stamps import parse_window
 from tests.support.recordings import saved, tidy
 
 

@@ -9,7 +9,8 @@ import pytest
 from scipy.spatial.distance import pdist
 
 from model_export.experiment.baselines import QUANTILES, SPACES, features, grid_search, search
-from model_export.recordings.dataset import Dataset, load, split
+from model_export.recordings.catalogue import load
+from model_export.recordings.dataset import Dataset, split
 from model_export.regression.metrics import r2
 from tests.support.recordings import saved, tidy
 

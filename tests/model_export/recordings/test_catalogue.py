@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from edge_agent.core.errors import BadRecording
-from model_export.recordings.catalogue import collect
-from model_export.recordings.dataset import load
+from model_export.recordings.catalogue import collect, load
 from model_export.recordings.manifest import Entry, Skipped, find
 from model_export.recordings.names import Place
 from model_export.recordings.tables import Layout

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
-from model_export.recordings.dataset import Dataset, Stamp, load, require_trainable, split, windows
+from model_export.recordings.catalogue import load
+from model_export.recordings.dataset import Dataset, Stamp, require_trainable, split, windows
 from model_export.recordings.recording import Recording, Series
 from model_export.recordings.tables import Layout, cadence_minutes, read
 from tests.support.models import drawn

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from edge_agent.core.errors import BadRecording
-from model_export.recordings.dataset import parse_minutes
 from model_export.recordings.mending import Mending, mended, parse_limits, parse_swap
+from model_export.recordings.stamps import parse_minutes
 from model_export.recordings.tables import Layout, read
 from tests.support.recordings import saved, tidy
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from edge_agent.core.errors import RespireError
-from model_export.recordings.dataset import load
+from model_export.recordings.catalogue import load
 from model_export.simulator.network import Network, simulate
 from model_export.simulator.network_csv import write_network
 

@@ -1,0 +1,93 @@
+"""A calibration in Python: estimates of a table, as the agent makes them. Imports archive and recordings."""
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from edge_agent.core import bundle as bundles
+from edge_agent.core.errors import BadRecording
+from edge_agent.core.messages import TIMESTAMP
+from edge_agent.core.model import Model
+from model_export.archive.estimates import estimate
+from model_export.archive.windows import windows_of
+from model_export.files import write_atomically
+from model_export.recordings.recording import Recording, Series
+from model_export.recordings.stamps import UNREADABLE, parse_stamps
+from model_export.recordings.tables import cadence_minutes
+
+Paths = str | PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A sensor's calibration, with the numbers of the agent."""
+
+    model: Model
+
+    def predict(self, data: "pd.DataFrame | Recording") -> pd.DataFrame:
+        """One row for each window: value, low, high, quality, reasons, and the weights behind the value.
+
+        `data` has the channels of the model, the temperature, and a column `timestamp` or an index of times;
+        times without a zone are UTC. Rows shorter than a window are averaged; the cadence of the rows decides
+        how many of them a window needs. Warming is derived from the temperatures.
+        """
+        recording = data if isinstance(data, Recording) else _recording(data, self.model)
+        at_ms = np.unique(np.concatenate([series.at_ms for series in recording.series.values()]))
+        names = (*self.model.measured, self.model.auxiliary)
+        columns = {name: _on(at_ms, recording.series[name]) for name in names}
+        cadence = {name: cadence_minutes(recording.series[name].at_ms) for name in names}
+        found = estimate(
+            windows_of(at_ms, columns, self.model.window_ms), replace(self.model, cadence_minutes=cadence)
+        )
+        reasons = [
+            [name for name, there in found.reasons.items() if there[place]] for place in range(len(found))
+        ]
+        weights = self.model.weights(found.inputs[self.model.auxiliary])
+        weights[~np.isfinite(found.value)] = np.nan
+        return pd.DataFrame(
+            {
+                "value": found.value,
+                "low": found.low,
+                "high": found.high,
+                "quality": found.quality,
+                "reasons": reasons,
+                **{f"w_{name}": each for name, each in zip(self.model.channels, weights.T, strict=False)},
+                "bias": weights[:, -1],
+            },
+            index=pd.to_datetime(found.start_ms, unit="ms", utc=True).rename("start"),
+        )
+
+    def save(self, path: Paths) -> Path:
+        """Write the bundle for an agent."""
+        write_atomically(Path(path), bundles.encode(self.model))
+        return Path(path)
+
+
+def _recording(frame: pd.DataFrame, model: Model) -> Recording:
+    names = (*model.measured, model.auxiliary)
+    stamps = frame[TIMESTAMP] if TIMESTAMP in frame else pd.Series(frame.index, index=frame.index)
+    if missing := [name for name in names if name not in frame]:
+        raise BadRecording(
+            f"predict: expected columns {', '.join(names)}, got no {', '.join(missing)}; "
+            f"the columns are {', '.join(map(str, frame.columns))}"
+        )
+    if TIMESTAMP not in frame and not isinstance(frame.index, pd.DatetimeIndex):
+        raise BadRecording(f"predict: expected a column {TIMESTAMP} or an index of times, got neither")
+    at_ms = parse_stamps(stamps).at_ms
+    series = {}
+    for name in names:
+        values = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        times, first = np.unique(at_ms, return_index=True)
+        kept = np.isfinite(values[first]) & (times != UNREADABLE)
+        series[name] = Series(times[kept], values[first][kept])
+    return Recording("data", model.sensor, model.measured, series, {}, ())
+
+
+def _on(at_ms: Any, series: Series) -> Any:
+    values = np.full(len(at_ms), np.nan)
+    values[np.searchsorted(at_ms, series.at_ms)] = series.values
+    return values

@@ -1,0 +1,55 @@
+"""Excel workbooks, and zip files that are none: their cells, and the times in them."""
+
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pandas as pd
+
+from edge_agent.core.errors import BadRecording
+
+ZIP = b"PK\x03\x04"
+EXCEL = (ZIP, b"\xd0\xcf\x11\xe0")
+
+
+def cells(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[str, ...]]:
+    """The cells of a sheet, the first with rows if none is named, and which of several it is, in words."""
+    from python_calamine import CalamineError, CalamineWorkbook  # noqa: PLC0415 - only for workbooks
+
+    try:
+        book = CalamineWorkbook.from_path(str(path))
+        sheets = [name for name in book.sheet_names if book.get_sheet_by_name(name).height > 1]
+        if not sheets or (sheet and sheet not in sheets):
+            raise BadRecording(
+                f"{path.name}: expected a sheet {sheet or 'with rows'}, got "
+                f"{', '.join(sheets) or 'none'}; name it with --sheet"
+            )
+        found = book.get_sheet_by_name(sheet or sheets[0]).to_python(skip_empty_area=False)
+    except CalamineError as error:
+        raise OSError(str(error)) from error
+    return found, (f"sheet {sheets[0]} of {len(sheets)}",) if sheets[1:] and not sheet else ()
+
+
+def times(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Days of Excel are rounded to seconds: 16:53:00 may come as 16:52:59.999."""
+    if column.map(lambda cell: hasattr(cell, "year")).mean() > 0.5:
+        return pd.to_datetime(column, errors="coerce").dt.round("s")
+    if column.map(lambda cell: isinstance(cell, int | float)).all():
+        return column.astype(float)
+    return column
+
+
+def is_packed_text(path: Path) -> bool:
+    """Whether a zip file holds one table and no workbook."""
+    with path.open("rb") as file:
+        if file.read(4) != ZIP:
+            return False
+    with ZipFile(path) as archive:
+        names = archive.namelist()
+    if "[Content_Types].xml" in names or len(names) == 0:
+        return False
+    if names[1:]:
+        raise BadRecording(
+            f"{path.name}: expected one file inside, got {len(names)}; unpack it and name them"
+        )
+    return True
