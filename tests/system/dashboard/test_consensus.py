@@ -26,6 +26,8 @@ def test_the_van_has_one_value_and_says_who_was_left_out_and_why(page: Page, van
     assert "5092\nleft out: it does not follow the others: wrong plug, wrong gas or dead cell" in words
     assert "D3EB\nleft out: its value is far from the others" in words
     assert "Data OK" in words
+    link = "document.querySelector('.left-out a').getBoundingClientRect().height"
+    assert page.evaluate(link) >= 24, "a thumb meets it"
     page.wait_for_text("24\u00a0h average", f"{CARD} .air")  # its day was asked for
     few = consensus(start + WINDOW_S, {"5A2D": 0.5, "5CB6": 0.5}, {}, quality=3, reasons=["few_sensors"])
     van.publish_consensus(few)
