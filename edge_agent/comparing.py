@@ -46,6 +46,7 @@ class Comparing:
         self._only = frozenset(chosen.sensors if chosen else ())
         self._patience_ms = int((chosen.patience_s if chosen else 0) * 1000)
         self._length_ms = settings.windows.length_s * 1000
+        self._final_ms = int(settings.windows.final_h * 3_600_000)
         self._busy = False
         self._new: dict[int, _New] = {}  # start of a window -> what is new in it
         self._newest = int(journal.fact(FACT) or 0)
@@ -81,7 +82,7 @@ class Comparing:
         self._busy = start_ms is not None
         if start_ms is None:
             return
-        made = self._differing(start_ms)
+        made = self._differing(start_ms, time)
         # Not before the reads above, which may fail: the window is then looked at again.
         del self._new[start_ms]
         if made:
@@ -125,24 +126,33 @@ class Comparing:
     def _takes(self, sensor: str) -> bool:
         return sensor in self._models and (not self._only or sensor in self._only)
 
-    def _differing(self, start_ms: int) -> ConsensusEstimate | None:
+    def _differing(self, start_ms: int, time: Timekeeper) -> ConsensusEstimate | None:
         """The consensus of a window, if it is not in the journal, or says something else there."""
-        sensors = sorted(filter(self._takes, self._journal.closed_until()))
-        estimates = [each for sensor in sensors if (each := self._estimate(sensor, start_ms))]
-        made = consensus_of(estimates)
         before = self._journal.closed_windows.one(CONSENSUS, start_ms)
-        if made is None:
+        if before is None and start_ms < self._journal.revise_from_ms:
+            return None  # it may have been published, and deleted here
+        then = json.loads(before.payload or b"{}") if before else {}
+        known = {*then.get("sensors", ()), *then.get("left_out", ())}
+        is_open = before is None or not self._is_final(start_ms, time)
+        sensors = sorted(known | (self._taken() if is_open else set()))
+        estimates = [each for sensor in sensors if (each := self._estimate(sensor, start_ms))]
+        # A sensor that had no model then takes no part, although it has one now.
+        made = consensus_of([each for each in estimates if each.model])
+        if made is None or (before and made.says_the_same(then)):
             return None
         if len(estimates) < len(sensors):
             made = replace(made, status=PRELIMINARY)
         if before is None:
             return made
-        then = json.loads(before.payload or b"{}")
-        if made.says_the_same(then):
-            return None
-        known = {*then.get("sensors", ()), *then.get("left_out", ())}
-        cause = LATE_SENSOR if {each.sensor for each in estimates} - known else LATE_READINGS
-        return made.replacing(before.revision, cause)
+        late = made.sensors.keys() | made.left_out.keys()
+        return made.replacing(before.revision, LATE_SENSOR if late - known else LATE_READINGS)
+
+    def _taken(self) -> set[str]:
+        return {*filter(self._takes, self._journal.closed_until())}
+
+    def _is_final(self, start_ms: int, time: Timekeeper) -> bool:
+        """Whether no more sensors join the consensus of a window."""
+        return time.trusted and start_ms + self._length_ms + self._final_ms <= time.now_ms
 
     def _estimate(self, sensor: str, start_ms: int) -> Estimate | None:
         window = self._journal.closed_windows.one(sensor, start_ms)

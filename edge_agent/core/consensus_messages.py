@@ -18,7 +18,10 @@ from edge_agent.core.topics import CONSENSUS
 from edge_agent.core.units import Conditions
 
 LATE_SENSOR = "late_sensor"  # the cause of a revision, beside late readings
+GAS = "CO"  # in the name of the topic
 FEW = 3  # with fewer sensors nobody can say which one is wrong
+
+Kind = tuple[str | None, str | None]  # gas and unit: only values of one kind are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +74,9 @@ def consensus_of(estimates: Sequence[Estimate]) -> ConsensusEstimate | None:
     """The consensus of the estimates of one window, of different sensors; None of fewer than two."""
     if len(estimates) < FEWEST:
         return None
-    used, left_out = _admitted(estimates)
-    first = (used or estimates)[0]
+    kind = _kind(estimates)
+    used, left_out = _admitted(estimates, kind)
+    first = next(each for each in used or estimates if (each.gas, each.unit) == kind)
     values = np.array([[each.value for each in used] or [np.nan]], dtype=float)
     levels = [each.level for each in used if each.level is not None]
     combined = combine(values, _half_widths(used), min(levels, default=0.9))
@@ -82,7 +86,7 @@ def consensus_of(estimates: Sequence[Estimate]) -> ConsensusEstimate | None:
     value, half = (float(each[0]) if shares else None for each in (combined.value, combined.half_width))
     taking = [each for each in used if each.sensor in shares]
     # How wrong a sensor without an interval may be is not known.
-    bounded = half is not None and value is not None and all(each.level is not None for each in taking)
+    bounded = half is not None and value is not None and len(levels) == len(used)
     quality, reasons = _judged(taking)
     return ConsensusEstimate(
         start_ms=first.start_ms,
@@ -106,10 +110,8 @@ def consensus_of(estimates: Sequence[Estimate]) -> ConsensusEstimate | None:
     )
 
 
-def _admitted(estimates: Sequence[Estimate]) -> tuple[list[Estimate], dict[str, str]]:
+def _admitted(estimates: Sequence[Estimate], kind: Kind) -> tuple[list[Estimate], dict[str, str]]:
     """The estimates to combine, and why the others are left out; none are combined if only one is left."""
-    kinds = Counter((each.gas, each.unit) for each in estimates if each.value is not None)
-    kind = kinds.most_common(1)[0][0] if kinds else (None, None)
     left_out = {each.sensor: why for each in estimates if (why := _unusable(each, kind))}
     used = [each for each in estimates if each.sensor not in left_out]
     for doubt in (_suspicion, _unbounded):
@@ -123,7 +125,16 @@ def _admitted(estimates: Sequence[Estimate]) -> tuple[list[Estimate], dict[str, 
     return used, left_out
 
 
-def _unusable(estimate: Estimate, kind: tuple[str | None, str | None]) -> str | None:
+def _kind(estimates: Sequence[Estimate]) -> Kind:
+    """The gas and the unit: the gas of the topic if a sensor measures it, or else that of most sensors.
+
+    Estimates without a value count, too: a missing value must not change the gas.
+    """
+    kinds = Counter((each.gas, each.unit) for each in estimates)
+    return max(kinds, key=lambda kind: (kind[0] == GAS, kind[0] is not None, kinds[kind]))
+
+
+def _unusable(estimate: Estimate, kind: Kind) -> str | None:
     if estimate.value is None:
         return "no_value"
     if estimate.quality == Flag.FAIL or not comparable(estimate):

@@ -20,6 +20,7 @@ from edge_agent.settings import Consensus, Settings
 from tests.edge_agent.test_clock import HandClock
 
 START_MS, WINDOW_MS = 1_706_745_600_000, 900_000
+DAY_MS = 96 * WINDOW_MS
 PATIENCE_MS = 600_000
 
 
@@ -44,7 +45,8 @@ class Gateway:
         self.retained: dict[str, bytes] = {}
         settings = Settings(agent="van-1", consensus=Consensus(**chosen))
         retain = self.retained.__setitem__
-        self._comparing = Comparing(settings, self.journal, self._commits, {"A", "B", "C", "D"}, retain)
+        self.models = {"A", "B", "C", "D"}
+        self._comparing = Comparing(settings, self.journal, self._commits, self.models, retain)
 
     def take(self, *estimates: Estimate) -> list[dict[str, Any]]:
         """What is published for these estimates."""
@@ -164,6 +166,61 @@ def test_of_one_value_there_is_none(gateway: Gateway) -> None:
     assert (made["value"], made["low"], made["quality"]) == (None, None, 9)
     assert made["reasons"] == ["too_few_sensors"]
     assert made["left_out"] == {"A": "alone", "B": "no_value", "C": "no_value"}
+
+
+def test_a_missing_value_does_not_change_the_gas(gateway: Gateway) -> None:
+    """Nor does a sensor that is off: the topic names CO."""
+    others = [estimate(sensor, 0, 20.0, gas="NO2", unit="ppb") for sensor in "ABC"]
+    [made] = gateway.take(*others, estimate("D", 0, None))
+    assert (made["gas"], made["unit"], made["value"]) == ("CO", "ppm", None)
+    assert made["left_out"] == {**dict.fromkeys("ABC", "other_unit"), "D": "no_value"}
+
+
+def test_without_co_it_is_the_gas_of_most_sensors(gateway: Gateway) -> None:
+    others = [estimate(sensor, 0, 20.0, gas="NO2", unit="ppb") for sensor in "BC"]
+    [made] = gateway.take(estimate("A", 0, 30.0, gas="O3", unit="ppb"), *others)
+    assert (made["gas"], made["value"], made["left_out"]) == ("NO2", 20.0, {"A": "other_unit"})
+
+
+def test_it_has_an_interval_only_if_every_sensor_has_one(gateway: Gateway) -> None:
+    unbounded = {"low": None, "high": None, "level": None}
+    [made] = gateway.take(estimate("A", 0, 1.0), estimate("B", 0, 1.0, **unbounded))
+    assert [made[name] for name in ("value", "low", "high", "level")] == [1.0, None, None, None]
+
+
+@pytest.mark.parametrize("days", [2, 10])
+def test_an_old_backlog_does_not_change_what_is_final(gateway: Gateway, clock: HandClock, days: int) -> None:
+    """Neither while the journal has the window, nor after it was deleted; the key stays unique."""
+    gateway.take(estimate("C", 0, 1.0), estimate("D", 0, 1.1))
+    clock.pass_ms(days * DAY_MS)
+    gateway.take(estimate("C", 96 * days, 1.0), estimate("D", 96 * days, 1.1))
+    now_ms = clock.now_ms()
+    gateway.journal.forget(now_ms - 30 * DAY_MS, now_ms - 4 * DAY_MS, now_ms)
+    assert gateway.take(estimate("A", 0, 2.0), estimate("B", 0, 2.1)) == []
+
+
+def test_a_revision_that_was_late_itself_changes_a_final_consensus(
+    gateway: Gateway, clock: HandClock
+) -> None:
+    """Readings of the last hour before a window is final revise its estimate after that."""
+    gateway.take(estimate("C", 0, 1.0), estimate("D", 0, 1.1))
+    clock.pass_ms(DAY_MS + 2 * WINDOW_MS)
+    [made] = gateway.take(estimate("C", 0, 1.05, revision=1))
+    assert (made["revision"], made["sensors"].keys()) == (1, {"C", "D"})
+
+
+def test_an_old_backlog_of_a_window_without_a_consensus_gets_one(gateway: Gateway, clock: HandClock) -> None:
+    clock.pass_ms(2 * DAY_MS)
+    [made] = gateway.take(estimate("A", 0, 2.0), estimate("B", 0, 2.1))
+    assert (made["revision"], made["sensors"].keys()) == (0, {"A", "B"})
+
+
+def test_bundles_that_come_and_go_change_no_past_consensus(gateway: Gateway) -> None:
+    gateway.take(*(estimate(sensor, 0, 1.0) for sensor in "ABC"), estimate("D", 0, None, model=None))
+    gateway.models.remove("B")
+    [made] = gateway.take(estimate("A", 0, 1.1, revision=1))
+    assert (made["sensors"].keys(), made["left_out"]) == ({"A", "B", "C"}, {})
+    assert (made["revision"], made["cause"], made["quality"]) == (1, "late_readings", 1)
 
 
 def test_it_does_not_keep_the_loop_awake_when_nothing_is_left(gateway: Gateway) -> None:
