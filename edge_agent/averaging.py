@@ -83,15 +83,22 @@ class Averaging:
         spans = [self._differing(sensor, every, new.start_ms, until_ms, last_ms) for every in SPANS_MS]
         means = [each for span in spans for each in span]
         # Not before the reads above, which may fail: the sensor is then looked at again.
-        if last_ms < until_ms + SILENT_MS:
-            self._new[sensor] = new._replace(start_ms=last_ms)
-        else:
-            del self._due[sensor]
-            self._new.pop(sensor, None)
+        del self._due[sensor]
+        self._new.pop(sensor, None)
+        if (next_ms := self._next_ms(sensor, last_ms, until_ms)) is not None:
+            # Behind the others: one sensor may have much to do.
+            self._new[sensor], self._due[sensor] = new._replace(start_ms=next_ms), None
         if means:
             self._commits.add_derived(means)
             first = min((each.number for each in self._new.values()), default=self._newest + 1)
             self._commits.add_fact(FACT, str(first - 1))
+
+    def _next_ms(self, sensor: str, last_ms: int, until_ms: int) -> int | None:
+        """Where the work on a sensor goes on; years without a window are passed over."""
+        start_ms = self._journal.closed_windows.next_start(sensor, last_ms - SILENT_MS)
+        if last_ms >= until_ms + SILENT_MS or start_ms is None or start_ms >= until_ms:
+            return None
+        return max(last_ms, start_ms)
 
     def _look_at_silent(self, now_ms: int) -> None:
         """The last hours of a sensor that sends nothing are over when the clock says so."""
@@ -109,11 +116,13 @@ class Averaging:
         """The means until `last_ms` that are not in the journal, or say something else there."""
         span_ms, series = SPANS_MS[every], f"{sensor}{SEPARATOR}{every}"
         made_ms = self._journal.closed_until(series=True).get(series, start_ms)
+        if made_ms > until_ms + SILENT_MS:
+            made_ms = start_ms  # it was from implausible timestamps
         until_ms = min(max(until_ms, made_ms), last_ms)
         first_ms = min(start_ms // HOUR_MS * HOUR_MS, made_ms) - span_ms + HOUR_MS
         from_ms = max(0, first_ms, (start_ms - LONGEST_MS) // HOUR_MS * HOUR_MS)
         known = {
-            each.start_ms: each for each in self._journal.closed_windows.between(series, from_ms, until_ms)
+            each.start_ms: each for each in self._journal.closed_windows.newest(series, from_ms, until_ms)
         }
         for mean in mean_estimates(self._estimates(sensor, from_ms, until_ms), every, from_ms, until_ms):
             before = known.get(mean.start_ms)
@@ -123,6 +132,6 @@ class Averaging:
                 yield mean.replacing(before.revision, LATE_READINGS)
 
     def _estimates(self, sensor: str, from_ms: int, until_ms: int) -> Iterator[Estimate]:
-        for window in self._journal.closed_windows.between(sensor, from_ms, until_ms - 1):
+        for window in self._journal.closed_windows.newest(sensor, from_ms, until_ms - 1):
             with suppress(BadEstimate):
                 yield decode_estimate(window.payload or b"")

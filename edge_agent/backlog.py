@@ -81,6 +81,8 @@ class Backlog:
             return
         if known and (known.final or known.payload is None):
             return
+        if known is None and self._closed.is_lost(sensor, start_ms):
+            return
         readings: list[Reading] = []
         for part in self._closed.in_time(sensor, known) if known else ():
             if part is None:

@@ -42,6 +42,14 @@ class ClosedWindow(NamedTuple):
     payload: bytes | None  # None if the estimate was deleted
 
 
+class Newest(NamedTuple):
+    """The newest estimate of a window."""
+
+    start_ms: int
+    revision: int
+    payload: bytes | None  # None if it was deleted
+
+
 class LateReadings(NamedTuple):
     """The late readings of one window, in the order they came, and the last row that holds some."""
 
@@ -99,6 +107,35 @@ class ClosedWindows:
         with trouble(self._path):
             rows = self._db.execute(query, (sensor, first_ms, last_ms)).fetchall()
         return [ClosedWindow._make((*row[:5], bool(row[5]), _means(row[6]), row[7])) for row in rows]
+
+    def newest(self, series: str, first_ms: int, last_ms: int) -> list[Newest]:
+        """The newest estimates that start in [first, last], oldest first; also if their row was deleted."""
+        if first_ms >= self.revise_from_ms:
+            rows = self.between(series, first_ms, last_ms)
+            return [Newest(each.start_ms, each.revision, each.payload) for each in rows]
+        # Slower: there is no index by start.
+        query = f"""SELECT start_ms, payload FROM estimate
+            WHERE sensor = ? AND start_ms BETWEEN ? AND ? AND {sound("estimate")} ORDER BY id"""  # noqa: S608
+        with trouble(self._path):
+            payloads: dict[int, bytes] = dict(self._db.execute(query, (series, first_ms, last_ms)))
+        return [Newest(at_ms, json.loads(data)["revision"], data) for at_ms, data in sorted(payloads.items())]
+
+    def next_start(self, sensor: str, from_ms: int) -> int | None:
+        """The first window of a sensor that starts at `from_ms` or later."""
+        query = "SELECT min(start_ms) FROM closed WHERE sensor = ? AND start_ms >= ?"
+        with trouble(self._path):
+            row = self._db.execute(query, (sensor, from_ms)).fetchone()
+        return None if row[0] is None else int(row[0])
+
+    def is_lost(self, sensor: str, start_ms: int) -> bool:
+        """Whether a window without a sound row was closed before; a damaged row is reported."""
+        with trouble(self._path):
+            window = "WHERE sensor = ? AND start_ms = ?", (sensor, start_ms)
+            if self._db.execute(f"SELECT 1 FROM closed {window[0]}", window[1]).fetchone():  # noqa: S608
+                start = format_time(start_ms)
+                self._damage.append(f"{self._path}: {sensor} {start} is damaged; it is not revised")
+                return True
+            return bool(self._db.execute(f"SELECT 1 FROM estimate {window[0]}", window[1]).fetchone())  # noqa: S608
 
     def late(self, sensor: str, start_ms: int) -> LateReadings | None:
         """The late readings of a window, but not those that came too late; None if a row is damaged."""

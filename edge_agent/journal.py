@@ -32,6 +32,8 @@ NEWEST = """SELECT ifnull(
     (SELECT estimate FROM closed WHERE sensor = name AND start_ms < closed_until_ms
      ORDER BY start_ms DESC LIMIT 1),
     (SELECT max(id) FROM estimate WHERE estimate.sensor = name)) FROM sensor WHERE instr(name, '/') = 0"""
+NEXT_ESTIMATE = """SELECT 1 + max(ifnull((SELECT max(id) FROM estimate), 0),
+    ifnull((SELECT max(estimate) FROM closed), 0))"""
 DAY_MS = 86_400_000
 
 
@@ -111,7 +113,8 @@ class Journal:
         }
         # Not below the first batch of `rebuild`, although all old batches may have been deleted.
         self._next_batch = self._one(f"SELECT max({REBUILD_FROM}, ifnull(max(id), 0) + 1) FROM batch")  # noqa: S608
-        self._next_estimate = self._one("SELECT ifnull(max(id), 0) + 1 FROM estimate")
+        # Also above estimates that were deleted and still have a row in `closed`.
+        self._next_estimate = self._one(NEXT_ESTIMATE)
         self._next_fix = self._one("SELECT ifnull(max(id), 0) + 1 FROM fix")
         self.dropped = self._fact("dropped")
         self.closed_windows.revise_from_ms = self._fact("revise_from")

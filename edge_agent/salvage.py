@@ -5,6 +5,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from edge_agent.closed_windows import TOO_LATE
 from edge_agent.core.tables import CHECKSUMS, sound
 from edge_agent.database import (
     COLUMNS,
@@ -54,7 +55,7 @@ def _sound_rows(old: Connection, table: str, order: str) -> Iterator[tuple[Any, 
         condition = "1"  # format 0 has no checksums
     elif table in ("estimate", "late"):
         # Doubtful ones are delivered again; consumers know them by their numbers.
-        columns[-1] = "(waiting = 1 OR checksum % 2)"
+        columns[-1] = f"iif(waiting = {TOO_LATE}, waiting, waiting = 1 OR checksum % 2)"
         condition = f"checksum / 2 IS ({CHECKSUMS[table]}) / 2"
     if table == "fact":
         condition += " AND name != 'format'"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.colocation import DAY_MS, Colocation, score_record
-from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.errors import BadEstimate, BadReading
 from edge_agent.core.messages import UNSTAMPED, decode_estimate, format_time
 from edge_agent.core.reference import REFERENCE, decode_reference, gas_of
@@ -81,7 +80,7 @@ class Scoring:
         if outcome in KEPT:
             self._last_at_ms = reading.at_ms
             self._commits.add_late([], [reading])
-            self._close(time.now_ms)
+        self._close(time.now_ms)
 
     def _admit(self, gas: str, topic: str) -> None:
         """Anybody may invent gases, and each would need memory for a day."""
@@ -93,8 +92,10 @@ class Scoring:
 
     def note(self, committed: Iterable[Outgoing]) -> None:
         """These estimates are in the journal now."""
+        closed_until = self._journal.closed_until()
         for each in committed:
-            if SEPARATOR not in each.sensor:
+            # Windows beyond it, from implausible timestamps, would make all others too old.
+            if each.start_ms < closed_until.get(each.sensor, 0):
                 self._compare(each.payload)
 
     def run_due(self, time: Timekeeper) -> None:

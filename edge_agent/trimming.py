@@ -10,6 +10,7 @@ from edge_agent.closed_windows import WAITING, ClosedWindows
 from edge_agent.database import trouble
 
 AT_ONCE = 500  # rows, so that deleting never delays the loop
+HOUR_MS = 3_600_000
 
 
 class Dropped(NamedTuple):
@@ -49,12 +50,20 @@ class Trimming:
                     self._forget("late", "arrived_ms", f"waiting != {WAITING}", keep_after_ms, now_ms),
                     self._closed.forget(revised_after_ms, AT_ONCE),
                 ]
+                self._revise_later(revised_after_ms)
         except BaseException:
             self._looked = before  # nothing was deleted
             raise
-        # A late reading may still wait, but without the row of its window the readings in time are unknown.
-        self._closed.revise_from_ms = max(self._closed.revise_from_ms, revised_after_ms)
         return any(more)
+
+    def _revise_later(self, revised_after_ms: int) -> None:
+        """A late reading may still wait, but without the row of its window those in time are unknown.
+
+        Noted by the hour: each time is a write to the card.
+        """
+        from_ms = -(-revised_after_ms // HOUR_MS) * HOUR_MS
+        if from_ms > self._closed.revise_from_ms:
+            self._closed.revise_later(from_ms)
 
     def _forget(self, table: str, stamp: str, condition: str, keep_after_ms: int, now_ms: int) -> bool:
         """Look at the next rows, the oldest first, up to the first ones of which none is too old.

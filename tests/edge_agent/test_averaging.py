@@ -16,7 +16,7 @@ from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.errors import JournalUnavailable
 from edge_agent.core.messages import Estimate, parse_time
-from edge_agent.journal import Journal
+from edge_agent.journal import Change, Journal
 from tests.edge_agent.test_clock import HandClock
 
 START_MS = 1_706_745_600_000  # midnight
@@ -225,3 +225,45 @@ def refused(journal: Journal) -> Iterator[None]:
     journal._db.set_authorizer(lambda act, table, *_: deny[(act, table) != (sqlite3.SQLITE_READ, "closed")])
     yield
     journal._db.set_authorizer(None)
+
+
+def test_a_sensor_that_was_far_ahead_gets_each_mean_once(tmp_path: Path) -> None:
+    gateway, far = Gateway(tmp_path, HandClock(wall_ms=START_MS)), 96 * 365 * 3
+    with closing(gateway.journal):
+        gateway.take([estimate(n, 1.0, 15) for n in range(far, far + 6)])
+        gateway.journal.commit(Change(closed_until={"5A2D": START_MS}), START_MS)
+        before = len([*gateway.published()])
+        for n in range(48):
+            gateway.take([estimate(n, 1.0, 15)])
+        made = [(every, mean["start"]) for every, mean in [*gateway.published()][before:]]
+        assert len(made) == len({*made}) == 12 + 12
+
+
+def test_after_a_long_pause_the_last_means_have_all_their_windows(tmp_path: Path) -> None:
+    """Rows of closed windows are deleted after four days, and the estimates are still there."""
+    clock, known = HandClock(wall_ms=START_MS), {n: estimate(n, 1.0, 15) for n in range(68)}
+    gateway = Gateway(tmp_path, clock)
+    clock.pass_ms(17 * HOUR_MS)
+    gateway.take([*known.values()])
+    gateway.journal.close()
+    clock.pass_ms(6 * DAY_MS)
+    gateway = Gateway(tmp_path, clock)
+    with closing(gateway.journal):
+        gateway.settle()
+        gateway.journal.forget(0, clock.wall_ms - 4 * DAY_MS, clock.wall_ms)
+        for _ in range(3):
+            clock.pass_ms(HOUR_MS)
+            gateway.settle()
+        compare(gateway, known, START_MS + 25 * HOUR_MS)
+
+
+def test_years_without_a_window_are_passed_over(tmp_path: Path) -> None:
+    """The first window of a sensor has a time of 1970; others do not wait."""
+    gateway = Gateway(tmp_path, HandClock(wall_ms=START_MS + DAY_MS))
+    with closing(gateway.journal):
+        gateway.commit([replace(estimate(0, 1.0, 15), start_ms=0, end_ms=WINDOW_MS)])
+        gateway.commit([estimate(n, 1.0, 15) for n in range(4)])
+        gateway.settle()
+        gateway.settle()
+        assert not gateway.averaging.waits
+        assert ("1h", START_MS) in {(every, parse_time(mean["start"])) for every, mean in gateway.published()}

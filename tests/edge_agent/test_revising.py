@@ -20,7 +20,7 @@ from tests.conftest import make_warming_model
 from tests.edge_agent.test_clock import HandClock
 
 START_MS = 1_706_745_600_000  # midnight
-MINUTE_MS, WINDOW_MS, HOUR_MS = 60_000, 900_000, 3_600_000
+MINUTE_MS, WINDOW_MS, HOUR_MS, DAY_MS = 60_000, 900_000, 3_600_000, 86_400_000
 CHANNELS = {"op1": 231.0, "op2": 206.0, "temperature": 24.0}
 WINDOWS = 12
 
@@ -200,3 +200,35 @@ def test_the_window_just_before_a_gap_ends_is_revised_although_it_had_no_reading
     gateway.commits.commit(gateway.clock.wall_ms)
     gateway.pass_ms(HOUR_MS)
     assert START_MS + 19 * WINDOW_MS in {each.start_ms for each in gateway.revise()}
+
+
+def test_a_window_without_a_row_keeps_its_estimate(tmp_path: Path) -> None:
+    """After four days the row is deleted; old readings come again while the clock is not trusted."""
+    made = Gateway(tmp_path)
+    made.take([each for n in range(13) for each in said(n, "op1", "op2", "temperature")])
+    made.take([each for n in range(672, 674) for each in said(n, "op1", "op2", "temperature")])
+    made.pass_ms(7 * DAY_MS)
+    made.journal.forget(0, made.clock.wall_ms - 4 * DAY_MS, made.clock.wall_ms)
+    assert made.journal.closed_windows.one("5A2D", START_MS) is None
+    made.journal.close()
+    again = Gateway(tmp_path, wall_ms=made.clock.wall_ms)
+    again.clock.good = False
+    again.time = Timekeeper(again.clock, doubt_ms=0)
+    with closing(again.journal):
+        assert not again.revising.admits(said(3, "op1")[0], again.time)
+
+
+def test_a_window_whose_row_is_damaged_keeps_its_estimate_and_is_reported(tmp_path: Path) -> None:
+    made = Gateway(tmp_path)
+    with closing(made.journal):
+        made.take([each for n in range(13) for each in said(n, "op1", "op2", "temperature")][3:])
+        made.journal._db.execute(
+            "UPDATE closed SET closed_ms = closed_ms + 1 WHERE start_ms = ?", (START_MS,)
+        )
+        made.pass_ms(4 * HOUR_MS)
+        made.take_late(said(0, "op1")[:1])
+        made.commits.commit(made.clock.wall_ms)
+        made.pass_ms(HOUR_MS)
+        assert made.revise() == []
+        [told] = made.journal.damage
+        assert told.endswith("5A2D 2024-02-01T00:00:00Z is damaged; it is not revised")

@@ -184,3 +184,27 @@ def test_estimates_wait_for_values_that_come_after_a_restart(journal: Journal, t
     for minute in range(77):
         taker.take(stamped(minute), time)
     assert taker.describe()["scores"]["5A2D"]["windows"] == 5
+
+
+def test_a_full_memory_is_emptied_when_its_windows_are_over(
+    journal: Journal, time: Timekeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Excess values are not kept, but their times end windows."""
+    monkeypatch.setattr("edge_agent.scoring.MAX_TOTAL", 30)
+    taker, _ = scoring(journal)
+    for second in range(0, 1_800, 10):
+        taker.take(message(f'{{"value": 1, "at": {START_MS + second * 1_000}}}'), time)
+    for minute in range(40, 100):
+        taker.take(stamped(minute), time)
+    assert counted(taker)["accepted"] >= 30 + 60
+
+
+def test_an_estimate_far_in_the_future_ends_no_score(journal: Journal, time: Timekeeper) -> None:
+    taker, _ = scoring(journal)
+    far_ms = START_MS + (1 << 40)
+    far = [replace(each, start_ms=far_ms, end_ms=far_ms + WINDOW_MS) for each in estimates(1)]
+    taker.note(journal.commit(Change(estimates=far, closed_until={"5A2D": START_MS}), time.now_ms))
+    taker.note(journal.commit(Change(estimates=estimates(5)), time.now_ms))
+    for minute in range(77):
+        taker.take(stamped(minute, 1.0 + minute / 100), time)
+    assert taker.describe()["scores"]["5A2D"]["windows"] == 5

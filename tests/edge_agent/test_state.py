@@ -12,7 +12,8 @@ import pytest
 
 from edge_agent.archive import Archive
 from edge_agent.core.errors import BadSettings, JournalUnavailable
-from edge_agent.journal import Change, Mean
+from edge_agent.journal import Change, Journal, Mean
+from edge_agent.salvage import build
 from edge_agent.state import only_agent, open_journal
 from tests.support.journals import (
     WINDOW_MS,
@@ -251,3 +252,13 @@ def _as_nobody(directory: Path) -> str:
     )
     done = run_program([sys.executable, "-c", program, directory], capture_output=True, text=True)
     return str((done.stderr.splitlines() or [""])[-1])
+
+
+def test_readings_that_were_too_late_stay_so_in_a_new_journal(tmp_path: Path) -> None:
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(late=[reading(1)], too_late=[reading(2)]), now_ms=0)
+    build(tmp_path / "new.db", tmp_path / "journal.db", "process-crash")
+    with closing(Journal(tmp_path / "new.db", WINDOW_MS, "process-crash")) as journal:
+        late = journal.closed_windows.late("5A2D", 0)
+        assert late
+        assert late.readings == [reading(1)]

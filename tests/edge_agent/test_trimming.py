@@ -108,3 +108,15 @@ def test_a_clock_that_was_set_back_does_not_keep_readings_of_closed_windows(tmp_
     with journal_in(tmp_path) as journal:
         rebuilt = [each for readings, _ in journal.rebuild() for each in readings]
         assert rebuilt == [reading(19 * WINDOW_MS)]
+
+
+def test_estimates_are_numbered_on_although_all_were_deleted(tmp_path: Path) -> None:
+    """A row of a closed window still names the last one."""
+    with journal_in(tmp_path) as journal:
+        made = journal.commit(Change(estimates=[estimate(window=n) for n in range(3)]), now_ms=0)
+        journal.commit(Change(delivered=[each.id for each in made]), now_ms=0)
+        journal.forget(LAST_MS)
+        assert journal.history("5A2D", 9) == []
+    with journal_in(tmp_path) as journal:
+        [after] = journal.commit(Change(estimates=[estimate(window=9)]), now_ms=0)
+        assert after.id == made[-1].id + 1
