@@ -97,14 +97,20 @@ def main() -> None:
     with TemporaryDirectory() as temporary, _agent(Path(temporary)) as (agent, turns):
         print(f"journal of {(agent.state / FILE).stat().st_size / 1e6:.0f} MB")
         time.sleep(10.0)
-        row("longest turn of the loop without an export", turns.longest() * 1000, "ms")
+        _print_longest("longest turn of the loop without an export", turns)
         for choice in CHOICES:
             turns.reset()
             seconds, cpu_s, peak_mb = measure(agent.state, choice)
             print(f"export {' '.join(choice)}: {cpu_s:.1f} s of CPU")
             row("  time", seconds, "s", at_most=20)
             row("  memory", peak_mb, "MB", at_most=100)
-            row("  longest turn of the agent's loop", turns.longest() * 1000, "ms", at_most=250)
+            _print_longest("  longest turn of the agent's loop", turns, at_most=250)
+
+
+def _print_longest(name: str, turns: Turns, **limits: float) -> None:
+    longest = turns.longest()
+    row(name, longest.seconds * 1000, "ms", **limits)
+    print(f"    it {longest}")
 
 
 @contextmanager

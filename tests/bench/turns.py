@@ -1,6 +1,7 @@
 """`python -m tests.bench.turns SETTINGS FILE`: an agent that writes its longest turn, in seconds, to a file.
 
-A turn is what the loop does between two looks at its inbox: so long a reading may wait.
+A turn is what the loop does between two looks at its inbox: so long a reading may wait. Beside it stands how
+much of this the loop waited for a core of a busy machine, and how much it computed. The rest is the disk.
 """
 
 import mmap
@@ -8,7 +9,7 @@ import struct
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from edge_agent.agent import Agent
 from edge_agent.clock import Clock
@@ -16,6 +17,8 @@ from edge_agent.log import configure
 from edge_agent.settings import Settings, load
 from tests.support.broker import AgentProcess
 from tests.support.processes import start
+
+SHARED = struct.Struct("<3d")
 
 
 class Timed(Agent):
@@ -26,9 +29,30 @@ class Timed(Agent):
         super().__init__(settings, clock)
 
     def _work(self, events: Any) -> None:
-        began = time.perf_counter()
+        began, before = time.perf_counter(), _scheduled_s()
         super()._work(events)
-        self._turns.note(time.perf_counter() - began)
+        computed_s, queued_s = (after - then for after, then in zip(_scheduled_s(), before, strict=True))
+        self._turns.note(Turn(time.perf_counter() - began, computed_s, queued_s))
+
+
+class Turn(NamedTuple):
+    """How long one turn took, and for how much of it the loop computed, or waited for a core; in seconds."""
+
+    seconds: float
+    computed_s: float
+    queued_s: float
+
+    def __str__(self) -> str:
+        parts = self.computed_s, self.queued_s, self.seconds - self.computed_s - self.queued_s
+        return "computed {:.0f} ms, waited {:.0f} ms for a core and {:.0f} ms for the disk".format(
+            *(part * 1000 for part in parts)
+        )
+
+
+def _scheduled_s() -> tuple[float, float]:
+    """How long this thread has run, and has waited for a core, as the kernel counts."""
+    computed_ns, queued_ns, _ = Path("/proc/thread-self/schedstat").read_text().split()
+    return int(computed_ns) / 1e9, int(queued_ns) / 1e9
 
 
 class Turns:
@@ -36,20 +60,19 @@ class Turns:
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
-            path.write_bytes(bytes(8))
+            path.write_bytes(bytes(SHARED.size))
         with path.open("r+b") as file:
-            self._memory = mmap.mmap(file.fileno(), 8)
+            self._memory = mmap.mmap(file.fileno(), SHARED.size)
 
-    def note(self, seconds: float) -> None:
-        if seconds > self.longest():
-            struct.pack_into("<d", self._memory, 0, seconds)
+    def note(self, turn: Turn) -> None:
+        if turn > self.longest():
+            SHARED.pack_into(self._memory, 0, *turn)
 
-    def longest(self) -> float:
-        seconds: float = struct.unpack_from("<d", self._memory)[0]
-        return seconds
+    def longest(self) -> Turn:
+        return Turn(*SHARED.unpack_from(self._memory))
 
     def reset(self) -> None:
-        struct.pack_into("<d", self._memory, 0, 0.0)
+        SHARED.pack_into(self._memory, 0, 0.0, 0.0, 0.0)
 
 
 def start_timed(agent: AgentProcess) -> Turns:
