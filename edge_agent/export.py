@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def export(config: Path | None, what: str, every: str, form: str, selection: Sel
             selection = selection._replace(sensors=[CONSENSUS])
         elif what not in ("readings", "fixes"):
             selection = selection._replace(sensors=_known(archive, selection.sensors))
-        rows = Rows(archive, selection, settings.topics.channels)
+        rows = Rows(archive, selection, settings.topics.channels, as_text=form == "csv")
         if form == "aqcsv":
             return _export_aqcsv(settings, archive.sensors(), rows, rows.records(SPANS_MS[every], now_ms))
         if span_ms := SPANS_MS[every]:
@@ -40,7 +41,7 @@ def export(config: Path | None, what: str, every: str, form: str, selection: Sel
         if form == "csv":
             count = _write_csv(columns, chosen)
         elif what in AS_PUBLISHED and not span_ms:
-            count = _write_lines(rows.lines(what))
+            count = _write_lines(rows.lines())
         else:
             count = _write_lines(_json(columns, row) for row in chosen)
     return _report(count, rows.damaged)
@@ -99,6 +100,7 @@ def _json(columns: Sequence[str], row: Row) -> str:
     return json.dumps(dict(zip(columns, row, strict=True)), separators=(",", ":"))
 
 
+@lru_cache(4096)
 def _time(value: str) -> str:
     """A time as spreadsheets read it."""
     return f"{value[:10]} {value[11:].rstrip('Z')}"

@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 
 from edge_agent import cli, recording
+from edge_agent.archive import Archive
 from edge_agent.core.consensus_messages import ConsensusEstimate, consensus_of
-from edge_agent.core.messages import Estimate, Reading
+from edge_agent.core.messages import LAST_MS, Estimate, Reading
 from edge_agent.core.places import Position
 from edge_agent.journal import FILE, Change, Journal
+from edge_agent.rows import Rows, Selection
 from tests.support.processes import run_program, start
 from tests.support.users import needs_root, nobody, public_directory
 
@@ -121,6 +123,20 @@ def test_estimates_are_one_row_a_window_by_sensor_and_time(journal: Journal, tmp
         "revision": "0",
     }
     assert done.stderr.splitlines()[-1] == "export: 3 rows"
+
+
+def test_numbers_that_stay_text_give_the_same_file(journal: Journal, tmp_path: Path) -> None:
+    values = (1e-07, -0.25, 123456.789012345, 0.0, 1e15)
+    made = [estimate(index, value=value, low=-value) for index, value in enumerate(values)]
+    journal.commit(Change(estimates=made), now_ms=0)
+    files = []
+    with closing(Archive(tmp_path)) as archive:
+        for as_text in (False, True):
+            chosen = Rows(archive, Selection(["5A2D"], 0, LAST_MS), ("op1", "op2"), as_text)
+            file = io.StringIO()
+            csv.writer(file).writerows([*chosen.windows(), *chosen.estimates()])
+            files.append(file.getvalue().replace("'", ""))
+    assert files[0] == files[1]
 
 
 def test_times_and_sensors_choose(journal: Journal, tmp_path: Path) -> None:
