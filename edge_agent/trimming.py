@@ -85,28 +85,31 @@ class Trimming:
         Readings of final windows go first, then old positions, then delivered estimates, then readings of
         closed windows, which can then not be revised, and then queued estimates.
         """
-        passed = f"id < {first_open}"
-        for table, condition in (
-            ("batch", f"{passed} AND arrived_ms < {revised_after_ms}"),
-            ("late", f"waiting != {WAITING} AND arrived_ms < {revised_after_ms}"),
-            ("fix", f"id < {first_fix}"),
-            ("estimate", "waiting = 0"),
-            ("batch", passed),
-            ("late", f"waiting != {WAITING}"),
-        ):
-            self._reduce(table, condition, max_bytes)
+        passed, settled, old = (
+            f"id < {first_open}",
+            f"waiting != {WAITING}",
+            f"arrived_ms < {revised_after_ms}",
+        )
+        self._reduce("batch", passed, max_bytes, old)
+        self._reduce("late", settled, max_bytes, old)
+        self._reduce("fix", f"id < {first_fix}", max_bytes)
+        self._reduce("estimate", "waiting = 0", max_bytes)
+        self._reduce("batch", passed, max_bytes)
+        self._reduce("late", settled, max_bytes)
         readings = self._drop_late(max_bytes)
         estimates = 0
         while self.size_bytes() > max_bytes and (rows := self._drop_waiting()):
             estimates += rows
         return Dropped(estimates, readings)
 
-    def _reduce(self, table: str, condition: str, max_bytes: int) -> None:
-        while self.size_bytes() > max_bytes and self._delete_oldest(table, condition):
+    def _reduce(self, table: str, condition: str, max_bytes: int, old: str = "1") -> None:
+        while self.size_bytes() > max_bytes and self._delete_oldest(table, condition, old):
             pass
 
-    def _delete_oldest(self, table: str, condition: str) -> int:
-        oldest = f"SELECT id FROM {table} WHERE {condition} ORDER BY id LIMIT {AT_ONCE}"  # noqa: S608
+    def _delete_oldest(self, table: str, condition: str, old: str = "1") -> int:
+        """Delete the next rows that meet the condition, if they are old: where they are not, none is."""
+        first = f"SELECT * FROM {table} WHERE {condition} ORDER BY id LIMIT {AT_ONCE}"  # noqa: S608
+        oldest = f"SELECT id FROM ({first}) WHERE {old}"  # noqa: S608
         with self._transaction() as db:
             if table in ("estimate", "late"):
                 self._revise_after(f"SELECT max(start_ms) FROM {table} WHERE id IN ({oldest})")  # noqa: S608
