@@ -2,7 +2,8 @@
 
 The gas reaches the working electrode and hardly reaches the auxiliary one. So the working electrode responds
 more strongly, and upwards. The response is compared in the channel's unit and in its noise, since gains may
-differ.
+differ. If the first channel responds as well, up or down, the second is not its auxiliary electrode but
+another cell, such as NO2 beside O3, and nothing is swapped.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,15 +17,17 @@ from model_export.doctor.lag import Moments, slopes
 from model_export.doctor.resample import least
 
 LEVEL = 0.999
+HARDLY = 0.25  # of the working electrode's response, at most: that of an auxiliary electrode
 ROUNDING = 1e-6  # bounds below this count as zero
 
 
 def check(cases: Sequence[Case]) -> Iterator[Finding]:
     """Two channels in each other's column. A recording with a dead channel is not checked.
 
-    Statistic: op2 minus op1 in response to the gas, in signal-to-noise ratio, and in regression weight.
+    Statistic: op2 minus op1 in signal-to-noise ratio and in regression weight; HARDLY of the response of op2
+    to the gas, minus that of op1, up or down.
     Null: the differences, the ratio and the weight of op2 are 0; their spread is that of resampled blocks.
-    Threshold: the lower LEVEL bound of all five is above 0.
+    Threshold: the lower LEVEL bound of all six is above 0.
     """
     for case in cases:
         # With three or more channels nothing says which two belong together.
@@ -39,7 +42,9 @@ def _swapped(case: Case, here: Moments, blocks: int) -> Iterator[Finding]:
     first, second = case.windows.channels
     responses, ratios, weights = _responses(here), _signal_to_noise(here), _standard_slopes(here)
     more, clearer, carries = (each[:, 1] - each[:, 0] for each in (responses, ratios, weights))
-    if min(least(each, LEVEL) for each in (ratios[:, 1], more, clearer, weights[:, 1], carries)) <= ROUNDING:
+    still = (HARDLY * responses[:, 1] - sign * responses[:, 0] for sign in (1.0, -1.0))
+    bounds = (least(each, LEVEL) for each in (ratios[:, 1], clearer, weights[:, 1], carries, *still))
+    if min(bounds) <= ROUNDING:
         return
     evidence = {
         "columns": [first, second],

@@ -57,7 +57,9 @@ def verdict(findings: Iterable[Finding]) -> str:
     found = [*findings]
     if grave := [one.summary.partition(": ")[0] for one in found if one.severity == "error"]:
         return f"Do not use this bundle: {'; '.join(dict.fromkeys(grave))}."
-    if others := [one.code.replace("_", " ") for one in found if one.severity == "warning"]:
+    if others := [
+        one.code.replace("_r2", "_R²").replace("_", " ") for one in found if one.severity == "warning"
+    ]:
         return f"No grave fault found; warnings: {', '.join(dict.fromkeys(others))}."
     return "No fault found."
 

@@ -51,6 +51,19 @@ def test_what_is_not_plainly_swapped_is_left_alone(answers: tuple[float, ...]) -
     assert examined(colocation(answers=answers)) == []
 
 
+@pytest.mark.parametrize("answer", [8.0, -8.0])
+def test_an_auxiliary_that_answers_a_little_is_found_in_the_place_of_the_other(answer: float) -> None:
+    assert [one.code for one in examined(colocation(days=4.0, answers=(answer, 80.0)))] == [
+        "channels_swapped"
+    ]
+
+
+@pytest.mark.parametrize("answer", [30.0, -30.0])
+def test_a_second_cell_that_answers_more_is_not_an_electrode_in_the_wrong_column(answer: float) -> None:
+    """NO2 falls where O3 rises: beside a cell for O3, one for NO2 follows the reference, too."""
+    assert examined(colocation(days=4.0, answers=(answer, 80.0))) == []
+
+
 @pytest.mark.parametrize("gain", [0.5, 2.0, 1000.0])
 def test_a_copy_with_another_gain_is_not_swapped(gain: float) -> None:
     """It answers more in millivolts, and no better."""

@@ -162,8 +162,16 @@ def test_weights_of_a_sensor_that_does_not_answer_are_erratic(answers: tuple[flo
     """Nothing there to learn: the null band swallows the weight."""
     dead = dataset(answers=answers)
     (finding,) = erratic.check([of_windows(dead)])
-    assert finding.code == "erratic_weights"
+    assert (finding.code, finding.severity) == ("erratic_weights", "warning")
     assert finding.evidence["share"] > 0.3
+
+
+@pytest.mark.parametrize(("places", "severity"), [(1, "info"), (3, "info"), (4, "warning")])
+def test_weights_that_are_erratic_in_few_windows_are_no_warning(places: int, severity: str) -> None:
+    """Each of the 40 places stands for as many windows; at the edges there are few to fit to."""
+    weights, edge = np.ones((40, 2)), np.arange(40)[:, None] < places
+    found = erratic.Curves(np.arange(40.0), weights, np.where(edge, 2.0, 0.1) * weights, 0)
+    assert erratic.finding(of_windows(dataset(days=1.0)), found).severity == severity
 
 
 def test_the_null_band_covers_what_noise_makes_of_the_weights() -> None:
