@@ -15,7 +15,7 @@ from edge_agent.journal import Change, Journal
 from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
 from tests.edge_agent.test_export import consensus
 from tests.edge_agent.test_publisher import WINDOW_MS, estimates
-from tests.support.broker import Broker, client, wait_until
+from tests.support.broker import Broker, client, subscribe, wait_until
 
 MINUTE_MS = 60_000
 
@@ -59,11 +59,8 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 def desk(tmp_path: Path, journal: Journal, broker: Broker) -> Iterator[Desk]:
     heard: list[dict[str, Any]] = []
     with client(broker) as ear:
-        subscribed: list[object] = []
-        ear.on_subscribe = lambda *told: subscribed.append(told)
         ear.on_message = lambda *message: heard.append(json.loads(message[2].payload))
-        ear.subscribe("respire/van-1/response/+", qos=1)
-        wait_until(lambda: subscribed)
+        subscribe(ear, "respire/van-1/response/+")
         made = Desk(tmp_path, broker, heard)
         yield made
         made.connection.stop()

@@ -15,7 +15,7 @@ from edge_agent.journal import Change, Journal
 from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
 from edge_agent.publisher import IN_FLIGHT, Publisher
 from tests.conftest import make_model
-from tests.support.broker import Broker, Mosquitto, Proxy, client, wait_until
+from tests.support.broker import Broker, Mosquitto, Proxy, client, subscribe, wait_until
 
 WINDOW_MS = 900_000
 
@@ -32,10 +32,7 @@ class Way:
         self.heard: list[tuple[str, bytes]] = []
         self.ear = ear
         ear.on_message = lambda *message: self.heard.append((message[2].topic, message[2].payload))
-        subscribed: list[object] = []
-        ear.on_subscribe = lambda *told: subscribed.append(told)
-        ear.subscribe([("respire/#", 1)])
-        wait_until(lambda: subscribed, what="the ear")
+        subscribe(ear, "respire/#")
         self.inbox = Inbox()
         address = Address(broker.host, broker.port, "publisher", version)
         self.connection = Connection(address, ("respire/van-1/status", b"offline"), self.inbox, lambda: 0)

@@ -203,16 +203,19 @@ def _answered(told: Session) -> set[str]:
 
 
 def _newcomer(broker: Mosquitto) -> dict[str, bytes]:
-    """What a client that subscribes now gets at once."""
+    """What a client that subscribes now gets, until its own message comes."""
     found: dict[str, bytes] = {}
+    ended: list[str] = []
     with client(broker) as new:
 
         def keep(_client: Client, _data: object, message: MQTTMessage) -> None:
             if message.retain:
                 found[message.topic] = bytes(message.payload)
+            elif message.topic == "respire/end":
+                ended.append(message.topic)
 
         new.on_message = keep
         new.subscribe("respire/#", qos=1)
-        wait_until(lambda: f"{ROOT}/status" in found and f"{ROOT}/health" in found, what="retained messages")
-        new.publish("respire/end", b"", qos=1).wait_for_publish(10)
+        new.publish("respire/end", b"end", qos=1)
+        wait_until(lambda: ended, what="retained messages")
     return found

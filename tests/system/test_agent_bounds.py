@@ -11,7 +11,7 @@ from edge_agent.core.windows import Outcome, Windows
 from edge_agent.journal import Change, Journal
 from tests.edge_agent.test_clock import HandClock
 from tests.support.agents import QUICK, START_MS, health, publish, readings
-from tests.support.broker import AgentProcess, Broker, Mosquitto, client, wait_until
+from tests.support.broker import AgentProcess, Broker, Mosquitto, client, subscribe, wait_until
 from tests.support.driven import HOUR_MS, Driven, booted
 from tests.support.hostile import hostile_bundles, needs_fast_msgpack, sealed, sound_body
 from tests.support.journals import estimate
@@ -139,10 +139,7 @@ def test_what_an_old_session_of_the_uplink_delivers_is_acknowledged_there(
     """A broker that was [broker] before it became [uplink] still has the subscription to readings."""
     uplink = Mosquitto(tmp_path / "uplink")
     with client(uplink, "respire-van-1", keep=True) as before:
-        done: list[object] = []
-        before.on_subscribe = lambda *told: done.append(told)
-        before.subscribe("sensors/+/+", qos=1)
-        wait_until(lambda: done)
+        subscribe(before, "sensors/+/+")
     extra = CALM + f"[uplink]\nport = {uplink.port}\n"
     agent = AgentProcess(tmp_path / "agent", broker.port, bundles, extra).start()
     agent.wait_for("broker.connected", 2)
