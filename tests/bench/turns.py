@@ -42,8 +42,13 @@ class Turn(NamedTuple):
     computed_s: float
     queued_s: float
 
+    @property
+    def own_s(self) -> float:
+        """How long it would take if a core were always free."""
+        return self.seconds - self.queued_s
+
     def __str__(self) -> str:
-        parts = self.computed_s, self.queued_s, self.seconds - self.computed_s - self.queued_s
+        parts = self.computed_s, self.queued_s, self.own_s - self.computed_s
         return "computed {:.0f} ms, waited {:.0f} ms for a core and {:.0f} ms for the disk".format(
             *(part * 1000 for part in parts)
         )
@@ -56,23 +61,28 @@ def _scheduled_s() -> tuple[float, float]:
 
 
 class Turns:
-    """The longest turn, shared with the process that asks."""
+    """The longest turn, and the longest without the time for a core, shared with the process that asks."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
-            path.write_bytes(bytes(SHARED.size))
+            path.write_bytes(bytes(2 * SHARED.size))
         with path.open("r+b") as file:
-            self._memory = mmap.mmap(file.fileno(), SHARED.size)
+            self._memory = mmap.mmap(file.fileno(), 2 * SHARED.size)
 
     def note(self, turn: Turn) -> None:
         if turn > self.longest():
             SHARED.pack_into(self._memory, 0, *turn)
+        if turn.own_s > self.longest_own().own_s:
+            SHARED.pack_into(self._memory, SHARED.size, *turn)
 
     def longest(self) -> Turn:
         return Turn(*SHARED.unpack_from(self._memory))
 
+    def longest_own(self) -> Turn:
+        return Turn(*SHARED.unpack_from(self._memory, SHARED.size))
+
     def reset(self) -> None:
-        SHARED.pack_into(self._memory, 0, 0.0, 0.0, 0.0)
+        self._memory[:] = bytes(2 * SHARED.size)
 
 
 def start_timed(agent: AgentProcess) -> Turns:
