@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from edge_agent.brokers import certificates, connections
 from edge_agent.bundles import Bundles
+from edge_agent.change import Outgoing
 from edge_agent.clock import Clock, Every, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.coverage import needed_minutes
@@ -21,12 +22,13 @@ from edge_agent.core.warming import REACH_MS, TEMPERATURE
 from edge_agent.core.windows import Outcome
 from edge_agent.derivations import Derivations
 from edge_agent.history import History
+from edge_agent.inbox import Connected, Disconnected, Event, Inbox, Message, Published
 from edge_agent.intake import Intake, Taken
-from edge_agent.journal import Journal, Outgoing
+from edge_agent.journal import Journal
 from edge_agent.locator import Locator
 from edge_agent.log import Limited, logger, window_fields
 from edge_agent.maintenance import Maintenance
-from edge_agent.mqtt import Connected, Connection, Disconnected, Event, Inbox, Message, Published
+from edge_agent.mqtt import Connection
 from edge_agent.publisher import Publisher
 from edge_agent.revising import Revising
 from edge_agent.settings import Settings
@@ -84,7 +86,7 @@ class Agent:
             int(settings.windows.final_h * 3_600_000),
         )
         self._intake = Intake(decoder, self._windows, models, limits.max_sensors, self._revising)
-        self._inbox = Inbox(limits.max_pending)
+        self._inbox = Inbox[Connection](limits.max_pending)
         self._ingress, self._egress = connections(settings, self._inbox, clock.elapsed_ms)
         self._request_topic = settings.own_topics.request
         self._commits = self._restore(clock.boot_id())

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from edge_agent.change import Outgoing
 from edge_agent.clock import Every, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.derived import SEPARATOR
@@ -12,7 +13,7 @@ from edge_agent.core.errors import BadEstimate
 from edge_agent.core.mean_messages import SPANS_MS, MeanEstimate, mean_estimates
 from edge_agent.core.means import HOUR_MS
 from edge_agent.core.messages import LATE_READINGS, Estimate, decode_estimate
-from edge_agent.journal import Journal, Outgoing
+from edge_agent.journal import Journal
 
 FACT = "means_until"  # the last estimate whose means are in the journal
 LOOK_MS = 600_000  # how often sensors that are silent are looked at

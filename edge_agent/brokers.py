@@ -4,13 +4,14 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
-from edge_agent.mqtt import Address, Connection, Inbox
+from edge_agent.inbox import Inbox
+from edge_agent.mqtt import Address, Connection
 from edge_agent.settings import Broker, Settings, secret
 from edge_agent.tls import Certificates, make_context
 
 
 def connections(
-    settings: Settings, inbox: Inbox, elapsed_ms: Callable[[], int]
+    settings: Settings, inbox: Inbox[Connection], elapsed_ms: Callable[[], int]
 ) -> tuple[Connection, Connection]:
     """The connection for readings and the one for estimates; they are the same without an uplink.
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 
+from edge_agent.change import Change, Outgoing, Trace
 from edge_agent.core.derived import Derived
 from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.positions import Fix
 from edge_agent.core.revisions import Due
-from edge_agent.journal import Change, Journal, Outgoing, Trace
-from edge_agent.mqtt import Message
+from edge_agent.inbox import Message
+from edge_agent.journal import Journal
 from edge_agent.revising import Revised
 
 MAX_HELD = 50_000

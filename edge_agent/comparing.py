@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
+from edge_agent.change import Outgoing
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.consensus_messages import LATE_SENSOR, ConsensusEstimate, consensus_of
@@ -13,7 +14,7 @@ from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.errors import BadEstimate
 from edge_agent.core.messages import LATE_READINGS, PRELIMINARY, Estimate, decode_estimate
 from edge_agent.core.topics import CONSENSUS
-from edge_agent.journal import Journal, Outgoing
+from edge_agent.journal import Journal
 from edge_agent.publisher import Retain
 from edge_agent.settings import Settings
 

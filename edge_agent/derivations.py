@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from edge_agent.change import Outgoing
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.suspicions import Suspicions
 from edge_agent.core.topics import CONSENSUS
-from edge_agent.journal import Journal, Outgoing
+from edge_agent.journal import Journal
 from edge_agent.publisher import Retain
 from edge_agent.settings import Settings
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 
+from edge_agent.change import Outgoing
 from edge_agent.clock import Every, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.comparison import Day
@@ -12,7 +13,7 @@ from edge_agent.core.examination import Examination, examination_of, threshold
 from edge_agent.core.messages import Estimate, decode_estimate
 from edge_agent.core.suspicions import DAY_MS, FACT, Suspicions
 from edge_agent.core.van_day import VanDay, updated
-from edge_agent.journal import Journal, Outgoing
+from edge_agent.journal import Journal
 from edge_agent.log import logger
 from edge_agent.settings import Settings
 

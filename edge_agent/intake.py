@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import Any, NamedTuple
 
+from edge_agent.change import Trace
 from edge_agent.clock import Timekeeper
 from edge_agent.core.card import valid_until
 from edge_agent.core.errors import BadReading
@@ -13,8 +14,8 @@ from edge_agent.core.messages import UNSTAMPED, Decoder, Reading, format_time
 from edge_agent.core.model import Model
 from edge_agent.core.reference import REFERENCE
 from edge_agent.core.windows import CLOSED_REMEMBERED, MINUTE_MS, Outcome, Windows
-from edge_agent.journal import Journal, Trace
-from edge_agent.mqtt import Message
+from edge_agent.inbox import Message
+from edge_agent.journal import Journal
 from edge_agent.revising import Revising
 
 BURST_MS = 1_000  # stamps are kept apart within this; further back, the clock was stepped

@@ -6,14 +6,14 @@ an SD card. A batch and the estimates of the windows it closed are one transacti
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
 from edge_agent import database
-from edge_agent.closed_windows import TOO_LATE, WAITING, ClosedWindows, Settled, closed_row
+from edge_agent.change import Change, Outgoing, Trace
+from edge_agent.closed_windows import TOO_LATE, WAITING, ClosedWindows, closed_row
 from edge_agent.core.derived import SEPARATOR, Derived
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import LAST_MS, LIMIT, Estimate, Reading, encode_estimate, is_sensor
@@ -37,16 +37,6 @@ NEXT_ESTIMATE = """SELECT 1 + max(ifnull((SELECT max(id) FROM estimate), 0),
 DAY_MS = 86_400_000
 
 
-class Outgoing(NamedTuple):
-    """An estimate that waits to be delivered."""
-
-    id: int
-    sensor: str
-    start_ms: int
-    payload: bytes
-    revision: int = 0  # known when it is made
-
-
 class Mean(NamedTuple):
     """One channel in one estimate."""
 
@@ -55,33 +45,7 @@ class Mean(NamedTuple):
     minutes: int
 
 
-Trace = tuple[int, str, str, float]  # mid, sensor, channel, value: see intake
 Window = tuple[str, int]  # sensor, start
-
-
-@dataclass(slots=True)
-class Change:
-    """What becomes durable together: readings and the estimates they closed, deliveries, facts."""
-
-    readings: list[Reading] = field(default_factory=list)
-    traces: list[Trace] = field(default_factory=list)
-    held: list[Reading] = field(default_factory=list)  # stamped with time since `boot`
-    boot: str = ""
-    released: bool = False  # whether `readings` has all held readings, stamped
-    estimates: list[Estimate] = field(default_factory=list)
-    closed_until: dict[str, int] = field(default_factory=dict)  # where it is not the end of an estimate
-    delivered: list[int] = field(default_factory=list)
-    facts: dict[str, str | int] = field(default_factory=dict)
-    fixes: list[Fix] = field(default_factory=list)
-    late: list[Reading] = field(default_factory=list)  # of closed windows, for a revision
-    too_late: list[Reading] = field(default_factory=list)  # of final windows
-    settled: list[Settled] = field(default_factory=list)
-    derived: list[Derived] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        kept = self.readings or self.held or self.released or self.estimates or self.closed_until
-        late = self.late or self.too_late or self.settled or self.derived
-        return bool(kept or late or self.delivered or self.facts or self.fixes)
 
 
 class Journal:
@@ -171,7 +135,7 @@ class Journal:
         traces = [trace for _, _, traces in rows for trace in traces]
         return kept, traces, sum(len(readings) for of, readings, _ in rows if of != boot)
 
-    def commit(self, change: "Change", now_ms: int) -> list[Outgoing]:
+    def commit(self, change: Change, now_ms: int) -> list[Outgoing]:
         """Make all of a change durable at once; estimates get their sequence numbers here."""
         if not change:
             return []

@@ -10,7 +10,7 @@ from edge_agent.core.messages import UNSTAMPED, format_time
 from edge_agent.core.places import Place, Position, Site, site_at
 from edge_agent.core.positions import MOST, Fix, Positions, decode_fix
 from edge_agent.core.windows import Outcome
-from edge_agent.mqtt import Message
+from edge_agent.inbox import Message
 from edge_agent.settings import Settings
 
 COUNTED = (Outcome.ACCEPTED, Outcome.DUPLICATE, Outcome.FUTURE, "rejected", "unstampable")

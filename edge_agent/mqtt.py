@@ -1,4 +1,4 @@
-"""Connections to brokers: the only import of paho, and the only queue between its threads and the loop."""
+"""Connections to brokers: the only import of paho; what its threads receive goes into the inbox."""
 
 import random
 import re
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from paho.mqtt.client import Client, ConnectFlags, MQTTMessage, MQTTv5, MQTTv311
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
@@ -19,52 +19,11 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from edge_agent.core.errors import BrokerUnavailable
+from edge_agent.inbox import Connected, Disconnected, Inbox, Message, Published
 
 SESSION_EXPIRY_S = 30 * 86_400  # how long a broker of MQTT 5 queues messages for an absent agent
-CROWDED_PAUSE_S = 0.005
 LEAVE_S = 1.0
 OUT_OF_TIME = (9, 10)  # OpenSSL's: a certificate is not yet valid, or has expired
-LULL_S, LULLS = 0.005, 10  # a burst ends after a pause of LULL_S, or after LULLS times as long
-
-
-class Message(NamedTuple):
-    """One publication as it arrived, with what is needed to acknowledge it."""
-
-    topic: str
-    payload: bytes
-    qos: int
-    mid: int
-    dup: bool
-    epoch: int
-    arrived_ms: int  # since boot
-    retain: bool = False  # published before we subscribed, at an unknown time
-
-
-class Connected(NamedTuple):
-    """The broker accepted the connection; `resumed` says whether it had kept our session."""
-
-    resumed: bool
-
-
-class Disconnected(NamedTuple):
-    """There is no connection: it was lost, the broker refused it, or the broker is unreachable."""
-
-    event: Literal["broker.lost", "broker.refused", "broker.unreachable"]
-    reason: str
-
-
-class Woken(NamedTuple):
-    """Nothing arrived; a signal handler wakes the loop."""
-
-
-class Published(NamedTuple):
-    """The broker has acknowledged one of our publications, or with MQTT 5 `refused` it for a reason."""
-
-    mid: int
-    refused: str = ""
-
-
-Event = Message | Connected | Disconnected | Published | Woken
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,74 +41,15 @@ class Address:
     max_packet_bytes: int = 262_144
 
 
-class Inbox:
-    """The one queue: the events of every connection, in order; when it is full the network waits.
-
-    The loop holds `turn` while it works, and messages wait for it. Two Python threads that run at the same
-    time compete for the interpreter: that costs a third more CPU than taking turns, and neither is faster.
-    """
-
-    def __init__(self, max_pending: int = 1_000) -> None:
-        self.turn = threading.Lock()
-        self._queue: SimpleQueue[tuple[Connection | None, Event]] = SimpleQueue()
-        self._max_pending = max_pending
-        self._closed = False
-
-    @property
-    def crowded(self) -> bool:
-        """Whether the network has to wait."""
-        return self._queue.qsize() >= self._max_pending
-
-    def wake(self) -> None:
-        """Make `receive` return; safe in a signal handler."""
-        self._queue.put((None, Woken()))
-
-    def put(self, connection: "Connection", event: Event) -> None:
-        """Called on a network thread; while it waits here it reads nothing, and the broker queues the rest.
-
-        Only messages wait: paho calls on_publish under a lock that publishing needs.
-        """
-        if isinstance(event, Message) and not self._closed:
-            while self.crowded and not self._closed:
-                time.sleep(CROWDED_PAUSE_S)
-            with self.turn:
-                self._queue.put((connection, event))
-        else:
-            self._queue.put((connection, event))
-
-    def close(self) -> None:
-        """Nothing will be received any more, so that `put` must not wait."""
-        self._closed = True
-
-    def receive(self, timeout_s: float, most: int) -> list[tuple["Connection | None", Event]]:
-        """The events that have arrived, up to `most`, after waiting up to `timeout_s` for the first."""
-        events: list[tuple[Connection | None, Event]] = []
-        try:
-            events.append(self._queue.get(timeout=max(timeout_s, 0.0)))
-            self._wait_for_lull(most)
-            while len(events) < most:
-                events.append(self._queue.get_nowait())
-        except Empty:
-            pass
-        return events
-
-    def _wait_for_lull(self, most: int) -> None:
-        """Wait for the burst to end.
-
-        A broker that pauses has usually reached its in-flight limit and needs our acknowledgements.
-        """
-        for _ in range(LULLS):
-            before = self._queue.qsize()
-            time.sleep(LULL_S)
-            if self._queue.qsize() == before or before >= most:
-                return
-
-
 class Connection:
     """One session with one broker, for ever; paho reconnects, and we subscribe again each time."""
 
     def __init__(
-        self, address: Address, will: tuple[str, bytes] | None, inbox: Inbox, elapsed_ms: Callable[[], int]
+        self,
+        address: Address,
+        will: tuple[str, bytes] | None,
+        inbox: Inbox["Connection"],
+        elapsed_ms: Callable[[], int],
     ) -> None:
         self.address = address
         self.connected = False

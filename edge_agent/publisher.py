@@ -3,12 +3,13 @@
 import json
 from collections.abc import Callable, Iterable, Sequence
 
+from edge_agent.change import Outgoing
 from edge_agent.core.card import card
 from edge_agent.core.derived import SEPARATOR
 from edge_agent.core.model import Model
 from edge_agent.core.model_changes import ModelChanges
 from edge_agent.core.topics import OwnTopics
-from edge_agent.journal import Journal, Outgoing
+from edge_agent.journal import Journal
 from edge_agent.mqtt import Connection
 
 IN_FLIGHT = 20  # estimates sent and not acknowledged; paho sends as many at once

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from edge_agent.change import Outgoing
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.colocation import DAY_MS, Colocation, score_record
@@ -15,8 +16,8 @@ from edge_agent.core.reference import REFERENCE, decode_reference, gas_of
 from edge_agent.core.topics import OwnTopics
 from edge_agent.core.units import GRAMS_PER_MOLE
 from edge_agent.core.windows import IMPLAUSIBLE_MS, Outcome
-from edge_agent.journal import Journal, Outgoing
-from edge_agent.mqtt import Message
+from edge_agent.inbox import Message
+from edge_agent.journal import Journal
 from edge_agent.publisher import Retain
 from edge_agent.settings import Settings
 from edge_agent.settings_sections import Reference

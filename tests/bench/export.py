@@ -13,8 +13,9 @@ from threading import Event, Thread
 
 from paho.mqtt.client import Client
 
+from edge_agent.change import Change
 from edge_agent.core.messages import Estimate
-from edge_agent.journal import FILE, Change, Journal
+from edge_agent.journal import FILE, Journal
 from tests.bench.table import row
 from tests.bench.turns import Turns, start_timed
 from tests.support.broker import AgentProcess, Mosquitto, client

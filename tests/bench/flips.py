@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from edge_agent.archive import Archive
+from edge_agent.change import Change, Outgoing
 from edge_agent.closed_windows import ClosedWindows
 from edge_agent.core import bundle
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
 from edge_agent.core.positions import Fix
-from edge_agent.journal import Change, Journal, Outgoing
+from edge_agent.journal import Journal
 from edge_agent.state import open_journal
 from tests.bench.table import row
 from tests.conftest import make_model

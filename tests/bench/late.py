@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+from edge_agent.change import Change
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.messages import Reading
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows, window_of
-from edge_agent.journal import Change, Journal
+from edge_agent.journal import Journal
 from edge_agent.revising import Revising
 from tests.bench.table import row
 from tests.conftest import make_warming_model

@@ -15,10 +15,11 @@ import pytest
 
 from deploy.demo.processes import end
 from edge_agent import cli
+from edge_agent.change import Change
 from edge_agent.core.alerts import Limit, Transition, alert_record
 from edge_agent.core.messages import estimate_record
 from edge_agent.homeassistant import agent_entities, sensor_entities
-from edge_agent.journal import FILE, Change, Journal
+from edge_agent.journal import FILE, Journal
 from edge_agent.prometheus import exposition
 from edge_agent.settings import Settings
 from tests.conftest import make_model

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from edge_agent.aqcsv import COLUMNS
+from edge_agent.change import Change
 from edge_agent.core.places import Position
 from edge_agent.core.units import Conditions
-from edge_agent.journal import Change, Journal
+from edge_agent.journal import Journal
 from tests.edge_agent.test_export import AT_T, estimate, rows
 from tests.edge_agent.test_export import journal as journal  # noqa: PLC0414 - a fixture
 from tests.support.processes import run_program

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from edge_agent.averaging import Averaging
+from edge_agent.change import Change
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.errors import JournalUnavailable
 from edge_agent.core.messages import Estimate, parse_time
-from edge_agent.journal import Change, Journal
+from edge_agent.journal import Journal
 from tests.edge_agent.test_clock import HandClock
 
 START_MS = 1_706_745_600_000  # midnight

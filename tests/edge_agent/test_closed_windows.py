@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from edge_agent.journal import Change
+from edge_agent.change import Change
 from tests.support.journals import DAY_MS, WINDOW_MS, estimate, journal_in, reading
 
 NOW_MS = 20_000 * DAY_MS

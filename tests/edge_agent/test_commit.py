@@ -8,8 +8,8 @@ import pytest
 
 from edge_agent.commit import MAX_HELD, STALL_MS, GroupCommit
 from edge_agent.core.messages import Reading
+from edge_agent.inbox import Message
 from edge_agent.journal import Journal
-from edge_agent.mqtt import Message
 
 
 def reading(at_ms: int) -> Reading:

@@ -11,9 +11,10 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped]
 import pytest
 
+from edge_agent.change import Change
 from edge_agent.core.errors import BadSettings, JournalCorrupt
 from edge_agent.database import VERSION
-from edge_agent.journal import Change, Mean
+from edge_agent.journal import Mean
 from tests.support.journals import (
     WINDOW_MS,
     estimate,

@@ -17,10 +17,11 @@ import pytest
 
 from edge_agent import cli, recording
 from edge_agent.archive import Archive
+from edge_agent.change import Change
 from edge_agent.core.consensus_messages import ConsensusEstimate, consensus_of
 from edge_agent.core.messages import LAST_MS, Estimate, Reading
 from edge_agent.core.places import Position
-from edge_agent.journal import FILE, Change, Journal
+from edge_agent.journal import FILE, Journal
 from edge_agent.rows import Rows, Selection
 from tests.support.processes import run_program, start
 from tests.support.users import needs_root, nobody, public_directory
@@ -271,7 +272,8 @@ def test_a_spreadsheet_runs_no_sensor(journal: Journal, tmp_path: Path) -> None:
 HOLD = """
 import sys
 from pathlib import Path
-from edge_agent.journal import Change, Journal
+from edge_agent.change import Change
+from edge_agent.journal import Journal
 from tests.edge_agent.test_export import estimate
 journal = Journal(Path(sys.argv[1]), 900_000)
 journal.commit(Change(estimates=[estimate(0)]), now_ms=0)

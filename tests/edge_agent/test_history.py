@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from edge_agent.change import Change
 from edge_agent.core.messages import Reading, format_time
 from edge_agent.core.topics import OwnTopics
 from edge_agent.history import MAX_REQUESTS, History
-from edge_agent.journal import Change, Journal
-from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
+from edge_agent.inbox import Connected, Inbox, Published
+from edge_agent.journal import Journal
+from edge_agent.mqtt import Address, Connection
 from tests.edge_agent.test_export import consensus
 from tests.edge_agent.test_publisher import WINDOW_MS, estimates
 from tests.support.broker import Broker, client, subscribe, wait_until
@@ -25,7 +27,7 @@ class Desk:
 
     def __init__(self, directory: Path, broker: Broker, heard: list[dict[str, Any]]) -> None:
         self.heard = heard
-        self.inbox = Inbox()
+        self.inbox = Inbox[Connection]()
         self.connection = Connection(
             Address(broker.host, broker.port, "history"), None, self.inbox, lambda: 0
         )

@@ -14,9 +14,9 @@ from edge_agent.core.errors import BadReading
 from edge_agent.core.messages import Decoder, Reading
 from edge_agent.core.model import Model
 from edge_agent.core.windows import Windows
+from edge_agent.inbox import Message
 from edge_agent.intake import REMEMBERED, STUCK_REPEATS, Decoded, Heard, Intake
 from edge_agent.journal import Journal
-from edge_agent.mqtt import Message
 from tests.edge_agent.test_clock import HandClock
 
 OFFSET_MS = AT_MS = 1_706_778_000_000

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.archive import newest_health
+from edge_agent.change import Change
 from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.core.messages import Reading
 from edge_agent.core.windows import ChannelMean
-from edge_agent.journal import Change, Journal, Mean
+from edge_agent.journal import Journal, Mean
 from edge_agent.state import open_journal
 from tests.support.journals import (
     WINDOW_MS,

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from deploy.demo.brokers import mosquitto
-from edge_agent.mqtt import Address, Connected, Connection, Disconnected, Event, Inbox, Message, Published
+from edge_agent.inbox import Connected, Disconnected, Event, Inbox, Message, Published
+from edge_agent.mqtt import Address, Connection
 from tests.support.broker import AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program
@@ -24,7 +25,7 @@ class Line:
 
     def __init__(self, port: int, max_pending: int = 5_000, **address: Any) -> None:
         ticks = count()
-        self.inbox = Inbox(max_pending)
+        self.inbox = Inbox[Connection](max_pending)
         self.events: list[Event] = []
         self.connection = Connection(
             Address("127.0.0.1", port, "test", **address),

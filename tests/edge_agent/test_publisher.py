@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from paho.mqtt.client import Client
 
+from edge_agent.change import Change
 from edge_agent.core.messages import Estimate, decode_estimate
 from edge_agent.core.model_changes import ModelChanges
 from edge_agent.core.topics import OwnTopics
-from edge_agent.journal import Change, Journal
-from edge_agent.mqtt import Address, Connected, Connection, Inbox, Published
+from edge_agent.inbox import Connected, Inbox, Published
+from edge_agent.journal import Journal
+from edge_agent.mqtt import Address, Connection
 from edge_agent.publisher import IN_FLIGHT, Publisher
 from tests.conftest import make_model
 from tests.support.broker import Broker, Mosquitto, Proxy, client, subscribe, wait_until
@@ -33,7 +35,7 @@ class Way:
         self.ear = ear
         ear.on_message = lambda *message: self.heard.append((message[2].topic, message[2].payload))
         subscribe(ear, "respire/#")
-        self.inbox = Inbox()
+        self.inbox = Inbox[Connection]()
         address = Address(broker.host, broker.port, "publisher", version)
         self.connection = Connection(address, ("respire/van-1/status", b"offline"), self.inbox, lambda: 0)
         self.publisher = Publisher(self.connection, OwnTopics("respire/van-1"), journal, ModelChanges())

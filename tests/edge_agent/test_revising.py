@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from edge_agent.change import Change
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.errors import JournalUnavailable
@@ -14,7 +15,7 @@ from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.revisions import Due
 from edge_agent.core.windows import Windows
-from edge_agent.journal import Change, Journal
+from edge_agent.journal import Journal
 from edge_agent.revising import Revising
 from tests.conftest import make_warming_model
 from tests.edge_agent.test_clock import HandClock

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from edge_agent.change import Change
 from edge_agent.clock import Clock, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.errors import BadReading
@@ -16,8 +17,8 @@ from edge_agent.core.messages import Estimate
 from edge_agent.core.model import Model
 from edge_agent.core.suspicions import Suspicions
 from edge_agent.derivations import Derivations
-from edge_agent.journal import Change, Journal
-from edge_agent.mqtt import Message
+from edge_agent.inbox import Message
+from edge_agent.journal import Journal
 from edge_agent.scoring import Scoring
 from edge_agent.settings import Settings
 from edge_agent.settings_sections import Reference

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from edge_agent.archive import Archive
+from edge_agent.change import Change
 from edge_agent.core.errors import BadSettings, JournalUnavailable
-from edge_agent.journal import Change, Journal, Mean
+from edge_agent.journal import Journal, Mean
 from edge_agent.salvage import build
 from edge_agent.state import only_agent, open_journal
 from tests.support.journals import (

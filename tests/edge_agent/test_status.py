@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from edge_agent import cli
+from edge_agent.change import Change
 from edge_agent.core.messages import format_time
-from edge_agent.journal import FILE, Change, Journal
+from edge_agent.journal import FILE, Journal
 from tests.support.processes import run_program
 from tests.support.users import needs_root, nobody, public_directory
 

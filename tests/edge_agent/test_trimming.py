@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from edge_agent.change import Change
 from edge_agent.core.messages import LAST_MS
-from edge_agent.journal import Change
 from tests.support.journals import DAY_MS, WINDOW_MS, estimate, journal_in, open_readings, reading
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from paho.mqtt.client import Client
 
+from edge_agent.change import Change
 from edge_agent.core.messages import Reading
 from edge_agent.core.windows import Outcome, Windows
-from edge_agent.journal import Change, Journal
+from edge_agent.journal import Journal
 from tests.edge_agent.test_clock import HandClock
 from tests.support.agents import QUICK, START_MS, health, publish, readings
 from tests.support.broker import AgentProcess, Broker, Mosquitto, client, subscribe, wait_until

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edge_agent.change import Change
 from edge_agent.core.messages import Reading
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.warming import REACH_MS, Past
 from edge_agent.core.windows import Windows
-from edge_agent.journal import Change, Journal
+from edge_agent.journal import Journal
 from tests.conftest import make_warming_model
 
 WINDOW_MS, HOUR_MS = 900_000, 3_600_000

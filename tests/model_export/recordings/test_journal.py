@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edge_agent.change import Change
 from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.reference import REFERENCE
-from edge_agent.journal import Change, Journal
+from edge_agent.journal import Journal
 from model_export.calibration import export
 from model_export.cli.main import main
 from model_export.recordings.dataset import Dataset
