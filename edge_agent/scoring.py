@@ -12,6 +12,7 @@ from edge_agent.commit import GroupCommit
 from edge_agent.core.colocation import DAY_MS, Colocation, score_record
 from edge_agent.core.errors import BadEstimate, BadReading
 from edge_agent.core.messages import UNSTAMPED, decode_estimate, format_time
+from edge_agent.core.reference import FACT as UNIT
 from edge_agent.core.reference import REFERENCE, decode_reference, gas_of
 from edge_agent.core.topics import OwnTopics
 from edge_agent.core.units import GRAMS_PER_MOLE
@@ -55,7 +56,9 @@ class Scoring:
         self._last_at_ms: int | None = None
         self._scored = _scored(journal)
         self._windows = settings.windows.machine(max_total=MAX_TOTAL)
-        self._colocation = Colocation(chosen.unit, settings.estimates.conditions)
+        conditions = settings.estimates.conditions
+        self._colocation = Colocation(chosen.unit, conditions)
+        commits.add_fact(UNIT, json.dumps({"unit": chosen.unit, **conditions._asdict()}))
         self._restore()
 
     def takes(self, topic: str) -> bool:

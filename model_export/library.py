@@ -192,14 +192,28 @@ def adapt(
     model = bundle.model
     source = Source(Layout(), reference, test_share, model.window_ms)
     found = examined(recording, source, strict=strict, sensor_type=model.sensor_type)
-    dataset = _beside(model, recording, reference)
+    return adapt_windows(
+        bundle, _beside(model, recording, reference), dataset_of(recording), test_share, how, found
+    )
+
+
+def adapt_windows(
+    bundle: Bundle,
+    dataset: Dataset,
+    place: str,
+    test_share: float,
+    how: Adapting | None = None,
+    found: Sequence[Finding] = (),
+) -> Adapted:
+    """The same for windows, wherever they come from; `place` is for findings, `found` are known ones."""
+    model = bundle.model
     part, test = split(dataset, test_share)
     moved = _sealed(_noted(export.renewed(adapted(model, part, how), part), adapted_on=dataset.name))
     before, after = scored(model, test), scored(moved, test)
     level = moved.interval.level if moved.interval else None
-    found += agreement.check(model.sensor, dataset_of(recording), after, level)
+    found = (*found, *agreement.check(model.sensor, place, after, level))
     notes = (*dataset.notes, *remarks_beside(model, dataset))
-    return Adapted(Bundle(moved), before, after, tuple(found), notes, len(part))
+    return Adapted(Bundle(moved), before, after, found, notes, len(part))
 
 
 def transfer(bundle: Bundle, source: Recording, target: Recording, *, strict: bool = False) -> Transferred:

@@ -3,6 +3,7 @@
 from edge_agent.core.errors import BadReading
 from edge_agent.core.messages import UNSTAMPED, Reading, is_sensor, parse_at, parse_number, parse_payload
 
+FACT = "reference"  # in the journal: the unit of its values, and the conditions of a cubic metre
 REFERENCE = "reference"  # the sensor under which the journal has its readings; the channel is the gas
 GAS = "{gas}"
 

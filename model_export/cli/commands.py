@@ -5,9 +5,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from edge_agent.core.card import inspection
+from edge_agent.core.card import inspection, valid_until
 from edge_agent.core.errors import BadBundle
-from edge_agent.core.model import Model
 from model_export import library
 from model_export.bundle import Bundle
 from model_export.calibration import export, size_curve
@@ -23,23 +22,21 @@ from model_export.calibration.fit import (
 from model_export.cli.console import (
     CommandResult,
     adapt_sentence,
-    bar,
     evaluate_sentence,
     fit_sentence,
     transfer_sentence,
 )
+from model_export.cli.reading import ITS_SENSOR, NAMED, beside, read_files
 from model_export.doctor import agreement, mend, words
 from model_export.doctor.examination import judged, warnings
 from model_export.files import require_places, write_atomically
-from model_export.recordings.dataset import Dataset, Stamp, require_trainable, split, windows
+from model_export.recordings.dataset import require_trainable, split
+from model_export.recordings.journal import journal_file, load_journal
 from model_export.recordings.names import files_of_other_sensors
-from model_export.recordings.recording import Recording
-from model_export.recordings.tables import Layout, read, title
 from model_export.regression.metrics import Score, r2
 
 SHIFTED = 0.5  # share of the squared error that is bias
 NO_INTERVAL = "the bundle has no interval: without a reference its errors are not known; adapt measures them"
-ITS_SENSOR, NAMED = "the bundle is for", "--sensor is"
 
 
 def fit(
@@ -125,18 +122,38 @@ def adapt(
     known = library.load_bundle(bundle)
     recording = read_files(data, known.model.sensor, source.layout, known.model.measured)
     stamp, share = source.reference, source.test_share
-    done = library.adapt(known, recording, reference=stamp, test_share=share, how=how, strict=strict)
+    return _adapted(
+        library.adapt(known, recording, reference=stamp, test_share=share, how=how, strict=strict), out
+    )
+
+
+def adapt_from_journal(
+    bundle: Path, journal: Path, out: Path, *, how: Adapting, test_share: float, unit: str | None
+) -> CommandResult:
+    """The same from a van's own windows beside a reference; the journal does not name the site."""
+    require_places(bundle=out, inputs=[bundle, journal_file(journal)])
+    known = library.load_bundle(bundle)
+    dataset = load_journal(journal, known.model, unit)
+    done = library.adapt_windows(known, dataset, "journal", test_share, how)
+    more = {"dropped": dict(dataset.dropped_windows), "valid_until": valid_until(done.bundle.model)}
+    return _adapted(done, out, **more)
+
+
+def _adapted(done: library.Adapted, out: Path, **more: Any) -> CommandResult:
+    """Write an adapted bundle; `more` goes into the figures."""
     written = _written(done.bundle, out)
-    gain, offset = done.bundle.model.adapter
+    model = done.bundle.model
+    gain, offset = model.adapter
     figures = {
-        "sensor": known.model.sensor,
-        "unit": known.model.unit,
+        "sensor": model.sensor,
+        "unit": model.unit,
         "n_train": done.n_train,
         "n_test": done.after.n,
         "gain": gain,
         "offset": offset,
         "before": _agreement(done.before),
         "after": _agreement(done.after),
+        **more,
     }
     sentence = adapt_sentence(figures, written, words.verdict(done.findings))
     messages = (*done.notes, *warnings(done.findings))
@@ -191,7 +208,7 @@ def compress(
     model = export.read(bundle)
     if model.transfer is not None or model.adapter != (1.0, 0.0):
         raise BadBundle(f"{bundle.name}: expected a bundle made by fit, got one with transfer or adapter")
-    dataset = _beside(model, data, source)
+    dataset = beside(model, data, source)
     require_trainable(dataset)
     train, test = split(dataset, source.test_share)
     fit_again = export.refit(model)
@@ -237,33 +254,6 @@ def inspect(bundle: Path, plot: Path | None = None) -> CommandResult:
         title = f"{model.sensor}: the weight of each input over temperature"
         write_atomically(plot, png(plots.weights(model, title)))
     return CommandResult(inspection(model, bundle.stat().st_size))
-
-
-def read_files(
-    paths: Sequence[Path],
-    sensor: str,
-    layout: Layout,
-    channels: Sequence[str] | None = None,
-    *,
-    with_reference: bool | None = True,
-    because: str = ITS_SENSOR,
-) -> Recording:
-    """A sensor's recording, read once for all that follows, with a progress bar on a terminal."""
-    with bar(f"reading {title(paths)}") as progress:
-        recording = read(paths, sensor, layout, channels, with_reference, progress)
-    others = files_of_other_sensors(paths, sensor, because)
-    return replace(recording, notes=(*others, *recording.notes))
-
-
-def _beside(model: Model, data: Sequence[Path], source: Source) -> Dataset:
-    """The windows of the model's sensor, with the model's channels and unit."""
-    recording = read_files(data, model.sensor, source.layout, model.measured)
-    return _windows(model, recording, source.reference)
-
-
-def _windows(model: Model, recording: Recording, reference: Stamp | None) -> Dataset:
-    """Windows with all channels of the model, measured or not."""
-    return windows(recording, model.unit, reference, model.window_ms).warmed(model.warming)
 
 
 def _adapt_advice(figures: Mapping[str, Any], unit: str) -> str:

@@ -23,7 +23,7 @@ def adapt(
         typer.Option(metavar="FILE", help="Use a van's journal instead of DATA; it needs [reference]."),
     ] = None,
     unit: Annotated[
-        str | None, typer.Option(help="Unit of the journal's reference, if it is not the bundle's.")
+        str | None, typer.Option(help="Unit of the journal's reference, instead of the agent's.")
     ] = None,
     half_life: Annotated[
         float, typer.Option(min=0.0, help="Days after which a window counts half; 0: all count the same.")
@@ -50,11 +50,22 @@ def adapt(
 
     how, share = Adapting(half_life or None, gain_spread or None), source.test_share
     if from_journal:
-        from model_export.cli.from_journal import adapt_from_journal  # noqa: PLC0415 - as above
-
-        print_result(adapt_from_journal(bundle, from_journal, out, how=how, test_share=share, unit=unit))
+        _require_data_unread(source, strict)
+        print_result(
+            commands.adapt_from_journal(bundle, from_journal, out, how=how, test_share=share, unit=unit)
+        )
         return
+    if unit:
+        raise typer.BadParameter("expected --from-journal beside --unit")
     print_result(commands.adapt(bundle, data or [], out, how=how, source=source, strict=strict))
+
+
+def _require_data_unread(source: "Source", strict: bool) -> None:
+    """Refuse options that only say how DATA is read or examined; a journal needs none of them."""
+    from model_export.calibration.fit import Source  # noqa: PLC0415 - as above
+
+    if strict or source != Source(test_share=source.test_share, window_ms=source.window_ms):
+        raise typer.BadParameter("expected --from-journal without --strict and without options for DATA")
 
 
 @reading("window", "reference", "shift", "swap", "test_share")

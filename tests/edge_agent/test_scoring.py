@@ -146,6 +146,14 @@ def test_a_time_far_in_the_future_ends_no_score(journal: Journal) -> None:
     assert (again["scores"], again["last_reading"]) == (told, "2024-02-01T10:16:00Z")
 
 
+def test_the_journal_has_the_unit(journal: Journal) -> None:
+    """`model-export adapt --from-journal` needs it, and has no settings."""
+    _, commits = scoring(journal)
+    commits.commit(START_MS)
+    said = {"unit": "ppm", "temperature_c": 20.0, "pressure_hpa": 1013.25}
+    assert json.loads(journal.fact("reference") or "") == said
+
+
 def test_a_restart_restores_the_score(journal: Journal, time: Timekeeper) -> None:
     """From the values and the estimates in the journal, also long after the reference has left."""
     taker, commits = scoring(journal)

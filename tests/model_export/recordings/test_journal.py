@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,64 @@ def test_windows_of_no_use_are_counted(tmp_path: Path, there: Dataset) -> None:
 def test_a_reference_in_another_unit_is_converted(state: Path, there: Dataset) -> None:
     found = load_journal(state, linear(), unit="ppb")
     assert found.target == pytest.approx((GAIN * there.target + OFFSET) / 1000)
+
+
+def test_the_unit_and_the_conditions_are_those_of_the_agent(state: Path, there: Dataset) -> None:
+    said = {"unit": "mg/m3", "temperature_c": 25.0, "pressure_hpa": 1013.25}
+    with closing(Journal(state / "journal.db", WINDOW_MS)) as journal:
+        journal.commit(Change(facts={"reference": json.dumps(said)}), now_ms=0)
+    found = load_journal(state, linear())
+    assert found.target == pytest.approx((GAIN * there.target + OFFSET) / 1.1449, rel=1e-4)
+    assert load_journal(state, linear(), unit="ppm").target == pytest.approx(GAIN * there.target + OFFSET)
+
+
+def test_windows_of_another_length_are_left_out(state: Path) -> None:
+    found = load_journal(state, replace(linear(), window_ms=4 * WINDOW_MS))
+    assert dict(found.dropped_windows) == {"the agent's windows have another length than the bundle's": 15}
+
+
+def test_the_bundle_does_not_replace_the_journal(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal = str(state / "journal.db")
+    for given in (str(state), journal):
+        line = ["adapt", str(state / "5A2D.bundle"), "--from-journal", given, "--out", journal]
+        assert main(line) == 1
+        assert "the bundle would overwrite the input" in capsys.readouterr().err
+    assert len(load_journal(state, linear())) == 60
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--strict",), ("--shift-reference", "60min"), ("--drop-above", "op1=1"), ("--columns", "op1=a")],
+    ids=lambda each: each[0],
+)
+def test_options_that_a_journal_does_not_need_are_refused(
+    state: Path, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = [
+        "adapt",
+        str(state / "5A2D.bundle"),
+        "--from-journal",
+        str(state),
+        "--out",
+        str(state / "x.bundle"),
+    ]
+    assert main([*line, *options]) == 2
+    expected = "expected --from-journal without --strict and without options for DATA"
+    assert capsys.readouterr().err.strip().endswith(expected)
+
+
+def test_a_unit_is_only_for_a_journal(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = [
+        "adapt",
+        str(state / "5A2D.bundle"),
+        "march.csv",
+        "--unit",
+        "ppb",
+        "--out",
+        str(state / "x.bundle"),
+    ]
+    assert main(line) == 2
+    assert capsys.readouterr().err.strip().endswith("expected --from-journal beside --unit")
 
 
 @pytest.mark.parametrize(
