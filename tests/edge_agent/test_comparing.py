@@ -111,6 +111,20 @@ def test_a_sensor_that_is_late_is_not_waited_for_forever_and_revises_it(
     assert gateway.take(estimate("C", 1, 1.0, revision=2)) == [], "nothing else is said"
 
 
+def test_it_is_final_when_all_its_estimates_are(gateway: Gateway) -> None:
+    final = [estimate(sensor, 0, 1.0, status="final") for sensor in "ABC"]
+    [made] = gateway.take(*final)
+    assert made["status"] == "final"
+    [made] = gateway.take(
+        estimate("A", 1, 1.0),
+        *(
+            replace(each, start_ms=each.start_ms + WINDOW_MS, end_ms=each.end_ms + WINDOW_MS)
+            for each in final[1:]
+        ),
+    )
+    assert made["status"] == "preliminary"
+
+
 def test_one_sensor_has_no_consensus(gateway: Gateway) -> None:
     assert gateway.take(estimate("A", 0, 1.0)) == []
 

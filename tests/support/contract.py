@@ -153,6 +153,7 @@ def session(directory: Path) -> Iterator[Session]:
         _wait_for_card(told, "id", LATER.id)
         van.window("1FEA", LATE + 2, last=16)
         _wait_for_card(told, "first_window", told.start(LATE + 1))
+        _wait_for_consensus(told, (LATE + 1, 2), (LATE + 2, 2))
         ask(van)
         wait_until(lambda: told.of("response/readings"), what="an answer")
         ask_in_vain(van)
@@ -176,8 +177,7 @@ def session(directory: Path) -> Iterator[Session]:
 def _wait_for_measurements(told: Session) -> None:
     for topic in ("8h", "score"):
         wait_until(lambda topic=topic: told.of(f"calibrated/5A2D/co/{topic}"), what=topic)  # type: ignore[misc]
-    for number, sensors in ((0, 2), (KINDS, 5), (DOUBTS, 5), (ALONE, 2), (LATE, 2)):
-        wait_until(lambda n=number, s=sensors: _took(told, n) >= s, what=f"consensus {number}")  # type: ignore[misc]
+    _wait_for_consensus(told, (0, 2), (1, 2), (KINDS, 5), (DOUBTS, 5), (ALONE, 2), (LATE, 2))
 
 
 def _wait_for_corrections(told: Session) -> None:
@@ -190,6 +190,12 @@ def _wait_for_corrections(told: Session) -> None:
 
 def _wait_for_card(told: Session, name: str, value: str) -> None:
     wait_until(lambda: told.of("calibrated/1FEA/model")[-1][name] == value, what=f"{name} in a card")
+
+
+def _wait_for_consensus(told: Session, *windows: tuple[int, int]) -> None:
+    """Each is a window, and how many sensors its consensus knows in the end."""
+    for number, sensors in windows:
+        wait_until(lambda n=number, s=sensors: _took(told, n) >= s, what=f"consensus {number}")  # type: ignore[misc]
 
 
 def _took(told: Session, number: int) -> int:

@@ -71,7 +71,7 @@ def _since(told: Session) -> Pair:
         for problem in record["problems"]:
             first.setdefault((problem["code"], problem["sensor"]), record["at"])
     found = {(p["code"], p["sensor"]): p["since"] for p in _served(told)["problems"]}
-    return found, first
+    return found, {problem: first[problem] for problem in found}
 
 
 OUTCOMES: dict[str, Law] = {"accepted": _accepted, **{outcome: _count(outcome) for outcome in COUNTS}}
