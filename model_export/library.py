@@ -170,7 +170,7 @@ def evaluate(
     known is refused.
     """
     model = bundle.model
-    dataset = _beside(model, _converted(recording, model, unit), reference)
+    dataset = beside(model, _converted(recording, model, unit), reference)
     require_windows(dataset, 2)
     notes = (*dataset.notes, *remarks_beside(model, dataset))
     dataset = replace(dataset, notes=notes)
@@ -193,7 +193,7 @@ def adapt(
     source = Source(Layout(), reference, test_share, model.window_ms)
     found = examined(recording, source, strict=strict, sensor_type=model.sensor_type)
     return adapt_windows(
-        bundle, _beside(model, recording, reference), dataset_of(recording), test_share, how, found
+        bundle, beside(model, recording, reference), dataset_of(recording), test_share, how, found
     )
 
 
@@ -221,7 +221,7 @@ def transfer(bundle: Bundle, source: Recording, target: Recording, *, strict: bo
     model = bundle.model
     how = Source(window_ms=model.window_ms)
     found = [finding for one in (source, target) for finding in examined_alone(one, how, strict=strict)]
-    there, here = (_beside(model, one, None) for one in (source, target))
+    there, here = (beside(model, one, None) for one in (source, target))
     moved, fitted = transfers.transfer(model, there, here)
     made = _sealed(_noted(moved, transferred_from=model.sensor))
     return Transferred(Bundle(made), fitted, tuple(found), (*there.notes, *here.notes))
@@ -244,7 +244,7 @@ def _window_ms(window: str | int) -> int:
         raise BadRecording(f"window: {error}") from error
 
 
-def _beside(model: Model, recording: Recording, reference: Stamp | None) -> Dataset:
+def beside(model: Model, recording: Recording, reference: Stamp | None) -> Dataset:
     """Windows with all channels of the model, measured or not."""
     if missing := [name for name in (*model.measured, TEMPERATURE) if name not in recording.series]:
         raise BadRecording(f"{recording.name}: expected {missing[0]}, got {', '.join(recording.series)}")

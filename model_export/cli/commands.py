@@ -22,21 +22,24 @@ from model_export.calibration.fit import (
 from model_export.cli.console import (
     CommandResult,
     adapt_sentence,
+    bar,
     evaluate_sentence,
     fit_sentence,
     transfer_sentence,
 )
-from model_export.cli.reading import ITS_SENSOR, NAMED, beside, read_files
 from model_export.doctor import agreement, mend, words
 from model_export.doctor.examination import judged, warnings
 from model_export.files import require_places, write_atomically
 from model_export.recordings.dataset import require_trainable, split
 from model_export.recordings.journal import journal_file, load_journal
 from model_export.recordings.names import files_of_other_sensors
+from model_export.recordings.recording import Recording
+from model_export.recordings.tables import Layout, read, title
 from model_export.regression.metrics import Score, r2
 
 SHIFTED = 0.5  # share of the squared error that is bias
 NO_INTERVAL = "the bundle has no interval: without a reference its errors are not known; adapt measures them"
+ITS_SENSOR, NAMED = "the bundle is for", "--sensor is"
 
 
 def fit(
@@ -208,7 +211,8 @@ def compress(
     model = export.read(bundle)
     if model.transfer is not None or model.adapter != (1.0, 0.0):
         raise BadBundle(f"{bundle.name}: expected a bundle made by fit, got one with transfer or adapter")
-    dataset = beside(model, data, source)
+    recording = read_files(data, model.sensor, source.layout, model.measured)
+    dataset = library.beside(model, recording, source.reference)
     require_trainable(dataset)
     train, test = split(dataset, source.test_share)
     fit_again = export.refit(model)
@@ -254,6 +258,22 @@ def inspect(bundle: Path, plot: Path | None = None) -> CommandResult:
         title = f"{model.sensor}: the weight of each input over temperature"
         write_atomically(plot, png(plots.weights(model, title)))
     return CommandResult(inspection(model, bundle.stat().st_size))
+
+
+def read_files(
+    paths: Sequence[Path],
+    sensor: str,
+    layout: Layout,
+    channels: Sequence[str] | None = None,
+    *,
+    with_reference: bool | None = True,
+    because: str = ITS_SENSOR,
+) -> Recording:
+    """A sensor's recording, read once for all that follows, with a progress bar on a terminal."""
+    with bar(f"reading {title(paths)}") as progress:
+        recording = read(paths, sensor, layout, channels, with_reference, progress)
+    others = files_of_other_sensors(paths, sensor, because)
+    return replace(recording, notes=(*others, *recording.notes))
 
 
 def _adapt_advice(figures: Mapping[str, Any], unit: str) -> str:
