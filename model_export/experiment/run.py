@@ -10,16 +10,8 @@ import pandas as pd
 
 from edge_agent.core.errors import RespireError
 from edge_agent.core.windows import WINDOW_MS
+from model_export.experiment import leaderboard
 from model_export.experiment.evaluation import Experiment, Inputs, Settings, evaluate
-from model_export.experiment.leaderboard import (
-    against,
-    board,
-    by_gas,
-    medians,
-    rivals,
-    sensor_board,
-    variants,
-)
 from model_export.experiment.methods import QUICK, chosen
 from model_export.experiment.pool import Progress, Say
 from model_export.experiment.report import sections
@@ -143,9 +135,10 @@ def _summary(found: Experiment) -> dict[str, Any]:
         "methods": list(found.methods),
         "fitted": found.fitted,
         "reused": found.reused,
-        "wins": {name: _boards(found, name) for name in variants(found.methods)},
+        "wins": {name: _boards(found, name) for name in leaderboard.variants(found.methods)},
         "median_r2": {
-            gas: medians(cases, found.methods).to_dict("index") for gas, cases in by_gas(found.table).items()
+            gas: leaderboard.medians(cases, found.methods).to_dict("index")
+            for gas, cases in leaderboard.by_gas(found.table).items()
         },
         "intervals": intervals(found.table),
     }
@@ -161,11 +154,11 @@ def intervals(table: pd.DataFrame) -> dict[str, Any]:
 
 def _boards(found: Experiment, respire: str) -> dict[str, Any]:
     """The wins and t-tests of one RESPIRE against the baselines."""
-    names = rivals(found.methods, respire)
+    names = leaderboard.rivals(found.methods, respire)
     return {
-        "without_adapter": board(found.table, names, adapter=False).to_dict("index"),
-        "with_adapter": board(found.table, names, adapter=True).to_dict("index"),
-        "other_sensor": sensor_board(found.table, names).to_dict("index"),
+        "without_adapter": leaderboard.board(found.table, names, adapter=False).to_dict("index"),
+        "with_adapter": leaderboard.board(found.table, names, adapter=True).to_dict("index"),
+        "other_sensor": leaderboard.sensor_board(found.table, names).to_dict("index"),
         "t_test": {
             "without_adapter": _tests(found.table, names, respire, adapter=False),
             "with_adapter": _tests(found.table, names, respire, adapter=True),
@@ -174,4 +167,4 @@ def _boards(found: Experiment, respire: str) -> dict[str, Any]:
 
 
 def _tests(table: pd.DataFrame, names: list[str], respire: str, adapter: bool) -> Mapping[str, Any]:
-    return {name: asdict(test) for name, test in against(table, names, respire, adapter).items()}
+    return {name: asdict(test) for name, test in leaderboard.against(table, names, respire, adapter).items()}

@@ -24,13 +24,19 @@ def config(tmp_path: Path) -> Path:
     return file
 
 
-def test_it_names_the_wrong_sensor_while_the_agent_runs(
-    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def gateway(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Gateway:
+    """Six days in which A is wrong."""
     gateway = Gateway(tmp_path)
     for day in range(6):
         gateway.live(day, wrong=0.3)
     capsys.readouterr()  # log events
+    return gateway
+
+
+def test_it_names_the_wrong_sensor_while_the_agent_runs(
+    config: Path, gateway: Gateway, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["doctor", "--config", str(config)]) == 0
     found = {each["sensor"]: each for each in json.loads(capsys.readouterr().out)}
     assert {sensor: each["opinion"] for sensor, each in found.items()} == {
@@ -42,11 +48,8 @@ def test_it_names_the_wrong_sensor_while_the_agent_runs(
 
 
 def test_without_an_examination_it_makes_one_of_the_estimates(
-    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    config: Path, gateway: Gateway, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    gateway = Gateway(tmp_path)
-    for day in range(6):
-        gateway.live(day, wrong=0.3)
     stored = gateway.facts()
     for sensor in SENSORS:
         gateway._commits.add_fact(FACT + sensor, "")
@@ -92,11 +95,8 @@ def test_sensors_without_an_interval_are_not_compared_and_it_says_so(
 
 
 def test_what_is_known_of_the_model_before_does_not_count(
-    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    config: Path, gateway: Gateway, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    gateway = Gateway(tmp_path)
-    for day in range(6):
-        gateway.live(day, wrong=0.3)
     renewed = [replace(each, model="sha256:77aa") for each in day_of(6, 0.0) if each.sensor == "A"]
     gateway._commits.add_estimates(renewed, {})
     gateway._commits.commit(0)

@@ -75,14 +75,18 @@ def test_unstamped_readings_follow_a_clock_that_is_set_and_no_window_comes_twice
     assert json.loads(newest_health(driven.state))["readings"]["revising"] == 1
 
 
-def test_a_clock_that_stands_in_the_future_forgets_no_history(
-    tmp_path: Path, broker: Broker, van: Client
-) -> None:
-    """Retention by age needs a clock that can be trusted."""
+@pytest.fixture
+def driven(tmp_path: Path, broker: Broker, van: Client) -> Driven:
+    """An agent that has closed one window."""
     driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van)
     for number in range(17):
         minute(driven, number)
     driven.estimates(1)
+    return driven
+
+
+def test_a_clock_that_stands_in_the_future_forgets_no_history(driven: Driven) -> None:
+    """Retention by age needs a clock that can be trusted."""
     driven.clock.step_ms(75 * 365 * 24 * HOUR_MS)
     driven.clock.good = False
     driven.clock.pass_ms(600_000)
@@ -154,13 +158,7 @@ def test_a_broker_that_returns_in_the_middle_of_a_turn_closes_no_window(
     driven.stop()
 
 
-def test_a_full_disk_does_not_end_the_agent_when_it_is_time_to_forget(
-    tmp_path: Path, broker: Broker, van: Client
-) -> None:
-    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van)
-    for number in range(17):
-        minute(driven, number)
-    driven.estimates(1)
+def test_a_full_disk_does_not_end_the_agent_when_it_is_time_to_forget(driven: Driven) -> None:
     with disk_without_room():
         driven.clock.pass_ms(31 * 24 * HOUR_MS)
         driven.turn(2)
