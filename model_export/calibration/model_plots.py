@@ -20,25 +20,34 @@ from model_export.figures.axes import (
     single,
 )
 
+BIAS = "bias"
 Curves = Mapping[str, Sequence[Any]]  # temperature, channels, and curves: w1, …, wd, b
 
 
 @rc_context(STYLE)
 def weight_curves(models: Mapping[str, Curves], unit: str, title: str) -> Figure:
-    """w1, …, wd and b over temperature, one column a model, each row on one scale."""
-    rows = max(len(curves["curves"]) for curves in models.values())
-    figure = blank(0.8 + 1.15 * rows, title)
-    panels = figure.subplots(rows, len(models), sharex="col", sharey="row", squeeze=False)
-    colours = [BLUE, ORANGE, GREEN, VERMILLION]
-    for column, (name, curves) in enumerate(models.items()):
-        panels[0, column].set_title(name.replace("_", "\n"), fontsize=8.5, loc="left")
-        for row, curve in enumerate(curves["curves"]):
-            bias = row == len(curves["curves"]) - 1
-            panels[row, column].plot(curves["temperature"], curve, color=INK if bias else colours[row % 4])
-            if column == 0:
-                label = f"bias\n({unit})" if bias else f"{curves['channels'][row]}\n({unit} per unit)"
-                panels[row, column].set_ylabel(label, fontsize=8)
-        panels[-1, column].set_xlabel("temperature (°C)")
+    """w1, …, wd and b over temperature, one column a model, each row on one scale.
+
+    Weights that are constant in every model, such as those of warming, are words, not panels.
+    """
+    named = {
+        name: dict(zip((*one["channels"], BIAS), one["curves"], strict=True)) for name, one in models.items()
+    }
+    every = dict.fromkeys(weight for weights in named.values() for weight in weights)
+    still = [weight for weight in every if not any(np.ptp(one.get(weight, 0.0)) for one in named.values())]
+    rows = [weight for weight in every if weight not in still]
+    figure = blank(1.0 + 0.12 * len(still) + 1.15 * len(rows), title)
+    panels = figure.subplots(len(rows), len(models), sharex="col", sharey="row", squeeze=False)
+    colours = dict(zip(rows, (BLUE, ORANGE, GREEN, VERMILLION), strict=False)) | {BIAS: INK}
+    for column, (name, weights) in zip(panels.T, named.items(), strict=True):
+        words = [f"{weight} {weights[weight][0]:+.2g}" for weight in still if weight in weights]
+        column[0].set_title("\n".join([*name.split("_"), *words]), fontsize=8.5, loc="left")
+        for axes, weight in zip(column, rows, strict=True):
+            if weight in weights:
+                axes.plot(models[name]["temperature"], weights[weight], color=colours.get(weight, BLUE))
+        column[-1].set_xlabel("temperature (°C)")
+    for axes, weight in zip(panels[:, 0], rows, strict=True):
+        axes.set_ylabel(f"{weight}\n({unit}{'' if weight == BIAS else ' per unit'})", fontsize=8)
     figure.align_ylabels()
     return figure
 
@@ -77,6 +86,6 @@ def before_after(before: "pd.Series[float]", after: "pd.Series[float]", title: s
     axes.scatter(then, rows, color=VERMILLION, marker="s", s=28, label="before", zorder=2)
     axes.scatter(now, rows, color=GREEN, marker="o", s=32, label="after", zorder=2)
     axes.set_yticks(rows, before.index)
-    axes.set(xlabel="median R² over the transfers, with adapter", xlim=(min(-0.1, *then) - 0.05, 1.02))
+    axes.set(xlabel="median R² over the transfers, with adapter", xlim=(min(0.0, *then, *now) - 0.05, 1.02))
     legend_below(figure, axes)
     return figure

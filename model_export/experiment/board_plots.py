@@ -50,8 +50,8 @@ def heatmap(values: pd.DataFrame, title: str, label: str, **axis: str) -> Figure
         if np.isfinite(value) and values.shape[1] <= MOST_NUMBERS:
             colour = INK if 0.2 < value < 0.8 else "white"
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
-    names = [name.replace(" with adapter", "\n+ adapter") for name in values.columns]
-    crowded = sum(max(map(len, name.split("\n"))) for name in names) > 40
+    names = [str(name) for name in values.columns]
+    crowded = sum(map(len, names)) > 40
     axes.set_xticks(range(len(names)), names, rotation=90 if crowded else 0)
     axes.set_yticks(range(len(values)), values.index)
     if len(names) > MOST_NUMBERS:

@@ -96,6 +96,8 @@ def scenario_bars(pairs: Mapping[str, pd.DataFrame], title: str) -> Figure:
         _bars(axes, medians)
         axes.set_title(name, fontsize=8.5, loc="left")
         axes.set_ylabel("median R²")
+    negative = any((medians < 0.0).to_numpy().any() for medians in pairs.values())
+    panels[0].set_ylim(LOWEST if negative else 0.0, 1.05)
     legend_below(figure, panels[0])
     return figure
 
@@ -110,7 +112,6 @@ def _bars(axes: Axes, medians: pd.DataFrame) -> None:
             if height < LOWEST:
                 axes.text(x, LOWEST + 0.04, f"{height:.0f}", rotation=90, ha="center", fontsize=6.5)
     axes.set_xticks(range(len(medians)), medians.index)
-    axes.set_ylim(LOWEST, 1.05)
     axes.grid(axis="x", visible=False)
 
 
@@ -121,11 +122,12 @@ def gap_density(groups: Mapping[str, Array], title: str) -> Figure:
     cut = {
         name: np.clip(gaps, *GAPS) for name, gaps in groups.items() if len(gaps) > 1 and np.ptp(gaps) > 0.0
     }
-    together = np.concatenate([np.zeros(1), *cut.values()])
-    low, high = np.quantile(together, (0.01, 0.99))
-    grid = np.linspace(low - 0.1, high + 0.1, 600)
+    curves = {name: gaussian_kde(gaps) for name, gaps in cut.items()}
+    margin = max((3.0 * float(np.sqrt(curve.covariance.item())) for curve in curves.values()), default=0.1)
+    low, high = np.quantile(np.concatenate([np.zeros(1), *cut.values()]), (0.01, 0.99))
+    grid = np.linspace(low - margin, high + margin, 600)
     for (name, gaps), colour in zip(cut.items(), (VERMILLION, GREEN), strict=False):
-        density = gaussian_kde(gaps)(grid)
+        density = curves[name](grid)
         axes.fill_between(grid, density / density.max(), color=colour, alpha=0.25, lw=0)
         axes.plot(grid, density / density.max(), color=colour, label=f"{name} (n = {len(gaps)})")
     axes.axvline(0.0, color=INK, lw=0.8)

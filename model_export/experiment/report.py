@@ -68,14 +68,14 @@ def _heatmaps_of(table: pd.DataFrame, methods: Sequence[str], of_gas: str, suffi
     """Those of one gas; its name is in titles and file names where there are several."""
     middle = medians(table, methods)
     kinds = [kind for kind in KINDS if kind in middle]
-    moved = [f"{kind} with adapter" for kind in kinds if kind != "train"]
-    caption = "The median over all sensors and datasets. Green explains the reference, purple does not."
-    for columns, word in ((kinds, "without"), (moved, "with")):
-        title = f"Median R²{of_gas}, {word} adapter"
-        figure = board_plots.heatmap(middle.reindex(columns=columns), title, "median R²")
+    moved = {f"{kind} with adapter": kind for kind in kinds if kind != "train"}
+    shown = middle[kinds], middle.reindex(columns=[*moved]).rename(columns=moved)
+    elsewhere = (table["kind"].isin(TRANSFERS) & (table["scenario"] == "S1")).any()
+    for values, scenario, word in zip(shown, ("S1", "S2"), ("without", "with"), strict=True):
+        caption = "The median over all sensors and datasets. Green explains the reference, purple does not."
+        figure = board_plots.heatmap(values, f"Median R²{of_gas}, {word} adapter", "median R²")
         yield Picture(figure, caption, f"r2-{word}-adapter{suffix}")
-    if (table["kind"].isin(TRANSFERS) & (table["scenario"] == "S1")).any():
-        for scenario, word in (("S1", "without"), ("S2", "with")):
+        if elsewhere:
             title = f"From dataset to dataset{of_gas}, {word} adapter"
             figure = board_plots.transfer_heatmaps(table, methods, scenario, title)
             caption = "The diagonal is SS. Overfitting is a green diagonal in a pale or purple square."
@@ -110,7 +110,7 @@ def _cases(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pict
         yield Picture(case_plots.series(moved, title), caption, "series")
     spoilt = showcase.spoilt(found, respire, suspects)
     if spoilt:
-        caption = "The transfers where few windows cost most R². The dotted line is at 5 %."
+        caption = "The transfers where few windows cost most R². The dotted line is at 5\u00a0%."
         title = "Few outliers cost much R²"
         yield Picture(case_plots.robust_curves(spoilt, title), caption, "robust-r2")
 
@@ -170,7 +170,10 @@ def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pic
     unit = picked[0].train.unit
     yield Picture(model_plots.weight_curves(curves, unit, "Weights over temperature"), caption, "weights")
     lost = {f"{name}": showcase.losses(found, name) for name in variants(found.methods)}
-    caption = "On the train parts, over all fits: median and middle half. The dotted line is a loss of 0.01."
+    caption = (
+        "On the train parts, over all fits: median and middle half. The dotted line is a loss of 0.01. A "
+        "loss under 0.00001 is drawn as 0.00001."
+    )
     title = "R² lost by smaller models"
     yield Picture(model_plots.compression_curves(lost, title), caption, "compression")
 
