@@ -280,7 +280,7 @@ class Agent:
 
         Not between two parts of a revision, which would revise a mean of both twice.
         """
-        if not (self._disk_refuses or self._revising.busy):
+        if not (self._disk_refuses or self._revising.between_parts):
             try:
                 self._derivations.run_due(self._time)
             except JournalUnavailable as error:

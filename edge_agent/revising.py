@@ -47,6 +47,7 @@ class Revising:
         self._revisions = Revisions(self._length_ms, revise_after_ms, final_ms, windows.max_readings)
         self._backlog: Backlog | None = None
         self._turn_s, self._at_once = turn_s, at_once
+        self.between_parts = False  # some revisions of a sensor are handed out, and others are not
 
     def restore(self, elapsed_ms: int) -> None:
         """Continue after a restart: late readings that wait, and how often windows were revised."""
@@ -101,7 +102,8 @@ class Revising:
         part = backlog.take(self._at_once)
         numbers = {each.start_ms: each.revision for each in part}
         self._revisions.resume(due.sensor, numbers, time.now_ms)
-        if backlog.estimates:
+        self.between_parts = bool(backlog.estimates)
+        if self.between_parts:
             return Revised(part, [])
         self._backlog = None
         self._revisions.settle(due.sensor, due.starts_ms, backlog.began_ms)

@@ -122,11 +122,13 @@ def test_a_long_backlog_is_committed_in_parts(tmp_path: Path) -> None:
     with closing(with_backlog(gateway).journal):
         parts = [gateway.revise()]
         while gateway.revising.busy:
+            assert gateway.revising.between_parts
             assert [*gateway.journal.closed_windows.waiting()]
             parts.append(gateway.turn(gateway.due()) or [])
         assert [len(part) for part in parts] == [4, 4, 3]
         starts = [each.start_ms for part in parts for each in part]
         assert starts == [START_MS + n * WINDOW_MS for n in range(WINDOWS - 1)]
+        assert not gateway.revising.between_parts
         assert not [*gateway.journal.closed_windows.waiting()]
         assert gateway.revising.due(gateway.time) is None
 
