@@ -130,8 +130,8 @@ class Comparing:
     def _differing(self, start_ms: int, time: Timekeeper) -> ConsensusEstimate | None:
         """The consensus of a window, if it is not in the journal, or says something else there."""
         before = self._journal.closed_windows.one(CONSENSUS, start_ms)
-        if before is None and start_ms < self._journal.revise_from_ms:
-            return None  # it may have been published, and deleted here
+        if before is None and self._journal.closed_windows.is_lost(CONSENSUS, start_ms):
+            return None  # it was published, and its row is deleted
         then = json.loads(before.payload or b"{}") if before else {}
         known = {*then.get("sensors", ()), *then.get("left_out", ())}
         is_open = before is None or not self._is_final(start_ms, time)

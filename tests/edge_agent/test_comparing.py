@@ -297,3 +297,12 @@ def test_the_newest_is_removed_when_the_consensus_is_switched_off(gateway: Gatew
     assert retained() == {}, "there was none"
     gateway.take(*(estimate(sensor, 0, 1.0) for sensor in "ABC"))
     assert retained() == {"respire/van-1/consensus/co/latest": b""}
+
+
+def test_a_stream_of_long_ago_has_its_consensus(tmp_path: Path) -> None:
+    """As in a demo: the wall clock says that its windows can not be revised any more."""
+    clock = HandClock(wall_ms=START_MS + 10 * 86_400_000)
+    gateway = Gateway(tmp_path, clock)
+    with closing(gateway.journal):
+        gateway.journal.forget(0, clock.wall_ms - 4 * 86_400_000, clock.wall_ms)
+        assert gateway.take(*(estimate(sensor, 0, 1.0) for sensor in "ABC"))
