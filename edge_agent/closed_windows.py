@@ -137,6 +137,13 @@ class ClosedWindows:
                 return True
             return bool(self._db.execute(f"SELECT 1 FROM estimate {window[0]}", window[1]).fetchone())  # noqa: S608
 
+    def first_from(self, sensors: Iterable[str], first_ms: int) -> int | None:
+        """The start of the first window of these sensors that starts then or later."""
+        query = "SELECT min(start_ms) FROM closed WHERE sensor = ? AND start_ms >= ?"
+        with trouble(self._path):
+            found = [self._db.execute(query, (sensor, first_ms)).fetchone()[0] for sensor in sensors]
+        return min((start_ms for start_ms in found if start_ms is not None), default=None)
+
     def late(self, sensor: str, start_ms: int) -> LateReadings | None:
         """The late readings of a window, but not those that came too late; None if a row is damaged."""
         query = f"""SELECT id, readings, {sound("late")} FROM late

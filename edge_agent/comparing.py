@@ -16,7 +16,7 @@ from edge_agent.core.messages import LATE_READINGS, PRELIMINARY, Estimate, decod
 from edge_agent.core.topics import CONSENSUS
 from edge_agent.journal import Journal
 from edge_agent.publisher import Retain
-from edge_agent.settings import Settings
+from edge_agent.settings import Consensus, Settings
 
 FACT = "consensus_until"  # the last estimate that the consensus of its window has
 LATELY_MS = 3_600_000  # a sensor without a window for so long is not waited for
@@ -42,10 +42,9 @@ class Comparing:
         retain: Retain,
     ) -> None:
         """`models` has the sensors with a model; it may change."""
-        chosen = settings.consensus
+        self._chosen = settings.consensus or Consensus()
         self._journal, self._commits, self._models = journal, commits, models
-        self._only = frozenset(chosen.sensors if chosen else ())
-        self._patience_ms = int((chosen.patience_s if chosen else 0) * 1000)
+        self._patience_ms = int(self._chosen.patience_s * 1000)
         self._length_ms = settings.windows.length_s * 1000
         self._final_ms = int(settings.windows.final_h * 3_600_000)
         self._busy = False
@@ -125,7 +124,7 @@ class Comparing:
         return None
 
     def _takes(self, sensor: str) -> bool:
-        return sensor in self._models and (not self._only or sensor in self._only)
+        return sensor in self._models and self._chosen.takes(sensor)
 
     def _differing(self, start_ms: int, time: Timekeeper) -> ConsensusEstimate | None:
         """The consensus of a window, if it is not in the journal, or says something else there."""

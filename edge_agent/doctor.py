@@ -10,29 +10,29 @@ from typing import Any
 
 from edge_agent.archive import Archive
 from edge_agent.core.errors import BadEstimate
-from edge_agent.core.examination import CLEAR_DAYS, LEARN_DAYS, Examination, examination_of, threshold
+from edge_agent.core.examination import CLEAR_DAYS, LEARN_DAYS, Examination, stored_examination, threshold
 from edge_agent.core.messages import Estimate, decode_estimate, format_time
 from edge_agent.core.problems import ADVICE
 from edge_agent.core.suspicions import CODES, DAY_MS, FACT
 from edge_agent.core.van_day import VanDay, updated
-from edge_agent.settings import Settings
+from edge_agent.settings import Consensus, Settings
 from edge_agent.terminal import DONE, load_settings, say
 
 NEVER_MS = 1 << 50
 LATELY = 96  # estimates
 UNBOUNDED = "no sensor has an interval, so they cannot be compared; model-export adapt measures one"
-DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
 
 def doctor(config: Path | None, as_json: bool) -> int:
     """Print one opinion for each sensor: words on a terminal, otherwise JSON."""
     settings = load_settings(config)
     with closing(Archive(settings.state)) as archive:
-        only = settings.consensus.sensors if settings.consensus else ()
-        sensors = [sensor for sensor in archive.sensors() if not only or sensor in only]
-        known = _stored(archive, sensors)
+        chosen = settings.consensus or Consensus()
+        sensors = [sensor for sensor in archive.sensors() if chosen.takes(sensor)]
+        # If the agent examines nothing now, what it found before is old.
+        known = _stored(archive, sensors) if settings.consensus else {}
         if not known and len(sensors) > 1:
-            say("doctor: no examination in the journal; this one uses the days that it has")
+            say("doctor: no examination by the agent; this one uses the days in the journal")
             known = _from_estimates(archive, sensors, settings)
         lately = {sensor: _lately(archive, sensor) for sensor in sensors}
     bounded = {each for _, found in lately.values() for each in found} != {False}
@@ -46,33 +46,34 @@ def doctor(config: Path | None, as_json: bool) -> int:
 
 
 def _stored(archive: Archive, sensors: Sequence[str]) -> dict[str, Examination]:
-    found = {}
-    for sensor in sensors:
-        with suppress(*DAMAGE):
-            found[sensor] = examination_of(json.loads(archive.fact(FACT + sensor) or ""))
-    return found
+    found = ((sensor, stored_examination(archive.fact(FACT + sensor))) for sensor in sensors)
+    return {sensor: known for sensor, known in found if known}
 
 
 def _from_estimates(archive: Archive, sensors: Sequence[str], settings: Settings) -> dict[str, Examination]:
-    """The same judgement as the agent's, from the estimates that the journal still has."""
+    """The same judgement as the agent's, from the estimates of whole days that the journal still has."""
     vans: dict[int, VanDay] = {}
+    last = [each for sensor in sensors for each in _decoded(_history(archive, sensor, 1))]
+    today = max((each.end_ms for each in last), default=0) // DAY_MS
     for sensor in sensors:
         estimates = _decoded(archive.estimates(sensor, 0, NEVER_MS))
         for day, made in groupby(estimates, lambda each: each.start_ms // DAY_MS):
             vans.setdefault(day, VanDay(day, settings.windows.length_s * 1000)).add(sensor, made)
-    chosen = settings.consensus
-    limit = threshold(chosen.false_alarms_a_year if chosen else 1.0)
+    limit = threshold((settings.consensus or Consensus()).false_alarms_a_year)
     known: dict[str, Examination] = {}
-    for _, van in sorted(vans.items()):
+    for van in (vans[day] for day in sorted(vans) if day < today):
         known |= updated(van, dict(van.compare(known)), known, limit)
     return known
 
 
 def _lately(archive: Archive, sensor: str) -> tuple[str | None, set[bool]]:
     """The model of the last value, and whether the last values have an interval: some may, some may not."""
-    payloads = archive.history(sensor, 0, NEVER_MS, after_seq=-1, last=LATELY, most=LATELY)
-    made = [each for each in _decoded(payloads) if each.value is not None]
+    made = [each for each in _decoded(_history(archive, sensor, LATELY)) if each.value is not None]
     return made[-1].model if made else None, {each.low is not None for each in made}
+
+
+def _history(archive: Archive, sensor: str, last: int) -> Iterable[bytes]:
+    return archive.history(sensor, 0, NEVER_MS, after_seq=-1, last=last, most=last)
 
 
 def _decoded(payloads: Iterable[bytes]) -> Iterator[Estimate]:

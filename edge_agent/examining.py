@@ -9,18 +9,17 @@ from edge_agent.clock import Every, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.comparison import Day
 from edge_agent.core.errors import BadEstimate
-from edge_agent.core.examination import Examination, examination_of, threshold
+from edge_agent.core.examination import Examination, stored_examination, threshold
 from edge_agent.core.messages import Estimate, decode_estimate
 from edge_agent.core.suspicions import DAY_MS, FACT, Suspicions
 from edge_agent.core.van_day import VanDay, updated
 from edge_agent.journal import Journal
 from edge_agent.log import logger
-from edge_agent.settings import Settings
+from edge_agent.settings import Consensus, Settings
 
 UNTIL = "examined_until"  # the first day that is not examined
 LOOK_MS = 60_000
-REACH_DAYS = 3  # windows of earlier days are no longer in the journal
-DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+SILENT_MS = 3_600_000  # a van that closes no window for so long is silent
 
 
 class Examining:
@@ -35,18 +34,19 @@ class Examining:
         suspicions: Suspicions,
     ) -> None:
         """`models` has the sensors with a model; `suspicions` is written here, and nowhere else."""
-        chosen = settings.consensus
+        self._chosen = settings.consensus or Consensus()
         self._journal, self._commits, self._models = journal, commits, models
         self._suspicions = suspicions
-        self._only = frozenset(chosen.sensors if chosen else ())
-        self._limit = threshold(chosen.false_alarms_a_year if chosen else 1.0)
+        self._limit = threshold(self._chosen.false_alarms_a_year)
         self._length_ms = settings.windows.length_s * 1000
         self._final_ms = int(settings.windows.final_h * 3_600_000)
         self._look, self._log = Every(LOOK_MS), logger()
         self._turns: Iterator[None] | None = None
         self._until = int(journal.fact(UNTIL) or 0)
+        self._reached_ms, self._moved_ms = -1, 0  # the last window, and when it closed, by the steady clock
         # Also of sensors without a model: a bundle may be loaded later.
-        self._examinations = {sensor: known for sensor in self._chosen() if (known := self._stored(sensor))}
+        stored = ((sensor, stored_examination(journal.fact(FACT + sensor))) for sensor in self._known())
+        self._examinations = {sensor: known for sensor, known in stored if known}
         for sensor, known in self._examinations.items():
             suspicions.put(sensor, known.model, known.suspicions)
 
@@ -61,7 +61,7 @@ class Examining:
     def run_due(self, time: Timekeeper) -> None:
         """Go on with a day, or begin one that is final."""
         if self._turns is None and time.trusted and self._look.due(time.elapsed_ms):
-            day = self._due(time.now_ms)
+            day = self._due(time)
             self._turns = None if day is None else self._examine(day)
         if self._turns is not None:
             try:
@@ -74,24 +74,30 @@ class Examining:
                 raise
 
     def _sensors(self) -> list[str]:
-        return [each for each in self._chosen() if each in self._models]
+        return [each for each in self._known() if each in self._models]
 
-    def _chosen(self) -> list[str]:
-        known = sorted(self._journal.closed_until())
-        return [each for each in known if not self._only or each in self._only]
+    def _known(self) -> list[str]:
+        return sorted(filter(self._chosen.takes, self._journal.closed_until()))
 
-    def _stored(self, sensor: str) -> Examination | None:
-        with suppress(*DAMAGE):
-            return examination_of(json.loads(self._journal.fact(FACT + sensor) or ""))
-        return None
+    def _due(self, time: Timekeeper) -> int | None:
+        """The next day with windows, if it is final."""
+        day, sensors = self._final_day(time), self._sensors()
+        if self._until >= day:
+            return None
+        first_ms = self._journal.closed_windows.first_from(sensors, self._until * DAY_MS)
+        return None if first_ms is None or first_ms >= day * DAY_MS else first_ms // DAY_MS
 
-    def _due(self, now_ms: int) -> int | None:
-        """The next day, if the windows of the van and the clock are so far that it is final."""
+    def _final_day(self, time: Timekeeper) -> int:
+        """The first day that is not final by the clock, nor by the windows of the van unless it is silent.
+
+        While a backlog comes in, the clock is days ahead of the windows.
+        """
         closed_until = self._journal.closed_until()
         reached_ms = max((closed_until[sensor] for sensor in self._sensors()), default=0)
-        final_day = (min(reached_ms, now_ms) - self._final_ms) // DAY_MS
-        self._until = max(self._until, final_day - REACH_DAYS)
-        return self._until if 0 <= self._until < final_day else None
+        if reached_ms != self._reached_ms:
+            self._reached_ms, self._moved_ms = reached_ms, time.elapsed_ms
+        is_silent = time.elapsed_ms - self._moved_ms >= SILENT_MS
+        return ((time.now_ms if is_silent else min(reached_ms, time.now_ms)) - self._final_ms) // DAY_MS
 
     def _examine(self, day: int) -> Iterator[None]:
         van = VanDay(day, self._length_ms)

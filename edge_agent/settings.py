@@ -160,6 +160,10 @@ class Consensus(Section):
     sensors: tuple[Name, ...] = ()
     false_alarms_a_year: float = Field(1, ge=0.001, le=100)  # of each sensor
 
+    def takes(self, sensor: str) -> bool:
+        """Whether a sensor may take part."""
+        return not self.sensors or sensor in self.sensors
+
 
 class Settings(BaseSettings):
     """Everything an operator can set; deploy/edge-agent.toml shows all of it."""

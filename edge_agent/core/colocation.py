@@ -74,6 +74,7 @@ class Colocation:
         self._references: dict[str, dict[int, ChannelMean]] = {}  # gas -> start -> mean
         self._estimates: dict[str, dict[int, Kept]] = {}  # sensor -> start -> newest revision
         self._judged: dict[str, dict[int, Judged]] = {}  # sensor -> start -> both
+        self._scores: dict[str, Score | None] = {}  # those whose windows have not changed since
 
     def add_reference(self, gas: str, start_ms: int, mean: ChannelMean) -> None:
         """A window of the reference has closed."""
@@ -96,6 +97,7 @@ class Colocation:
     def _judge(self, sensor: str, start_ms: int, kept: Kept | None) -> None:
         judged = self._judged.setdefault(sensor, {})
         judged.pop(start_ms, None)
+        self._scores.pop(sensor, None)
         if kept is None:
             return
         gas, unit, *_ = kept.shared
@@ -106,8 +108,10 @@ class Colocation:
 
     def scores(self) -> list[Score]:
         """The scores of all sensors with enough windows, by name."""
-        found = ((sensor, self._used(judged)) for sensor, judged in sorted(self._judged.items()))
-        return [self._score(sensor, used) for sensor, used in found if len(used) >= FEWEST]
+        for sensor in self._judged.keys() - self._scores.keys():
+            used = self._used(self._judged[sensor])
+            self._scores[sensor] = self._score(sensor, used) if len(used) >= FEWEST else None
+        return [score for _, score in sorted(self._scores.items()) if score]
 
     def _used(self, judged: dict[int, Judged]) -> dict[int, Judged]:
         """The windows of the newest model with enough minutes of the reference.

@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 
 from edge_agent.core.consensus import combine
 from edge_agent.core.kernel import Array
+from edge_agent.core.suspicions import HOUR_MS
+from edge_agent.core.windows import WINDOW_MS
 
-FEWEST_WINDOWS = 24  # of a day, six hours
+FEWEST_HOURS = 6  # of a day
+FEWEST_WINDOWS = 6  # of a day; the R² of fewer says nothing
 BIN_C = 5.0  # differences between calibrations depend on the temperature
-FEWEST_IN_BIN = 4
 PAIRS = 20_000  # of windows, at most about so many
 MOST_OTHERS = 16  # more would hardly make a better consensus
 LESS = 0.5  # of the R² of the best sensor: below it a sensor follows something else
@@ -57,11 +59,13 @@ def without(own: int, values: Array, half_widths: Array, trusted: NDArray[np.boo
     return np.where(count > 1, combine(x, h).value, single) if len(others) > 1 else single, count
 
 
-def compare(day: int, own: int, windows: Windows, trusted: NDArray[np.bool_]) -> Day | None:
+def compare(
+    day: int, own: int, windows: Windows, trusted: NDArray[np.bool_], length_ms: int = WINDOW_MS
+) -> Day | None:
     """What a day shows of one sensor beside the others; None if it is too little."""
     others, count = without(own, windows.values, windows.half_widths, trusted)
     values, half_widths, temperatures = (each[:, own] for each in windows)
-    made = day_of(day, values, half_widths, temperatures, others, count)
+    made = day_of(day, values, half_widths, temperatures, others, count, length_ms)
     if made is None or made.half_width:
         return made
     return made._replace(half_width=_of_others(own, windows.half_widths))
@@ -80,13 +84,22 @@ def with_best(found: Sequence[Day | None]) -> list[Day | None]:
     return [each and each._replace(best=best) for each in found]
 
 
-def day_of(day: int, x: Array, half: Array, temperature: Array, others: Array, count: Array) -> Day | None:
+def day_of(
+    day: int,
+    x: Array,
+    half: Array,
+    temperature: Array,
+    others: Array,
+    count: Array,
+    length_ms: int = WINDOW_MS,
+) -> Day | None:
     """What the windows of a day, all (k,), show of one sensor; None if it is too little."""
     known = ~np.isnan(x + others + temperature)
     inside = known & ~np.isnan(half)
     # A sensor that is outside its training all day is compared all the same.
-    used = inside if inside.sum() >= FEWEST_WINDOWS else known
-    if used.sum() < FEWEST_WINDOWS:
+    needed = max(_windows_in(FEWEST_HOURS, length_ms), FEWEST_WINDOWS)
+    used = inside if inside.sum() >= needed else known
+    if used.sum() < needed:
         return None
     x, c, apart = x[used], others[used], x[used] - others[used]
     swing = float(np.std(c))
@@ -102,16 +115,21 @@ def day_of(day: int, x: Array, half: Array, temperature: Array, others: Array, c
         float(np.median(c)),
         swing,
         width,
-        _by_temperature(temperature[used], apart),
+        _by_temperature(temperature[used], apart, _windows_in(1, length_ms)),
     )
 
 
-def _by_temperature(temperature: Array, apart: Array) -> dict[int, tuple[float, int]]:
+def _windows_in(hours: int, length_ms: int) -> int:
+    """How many windows it takes to fill so many hours."""
+    return -(-hours * HOUR_MS // length_ms)
+
+
+def _by_temperature(temperature: Array, apart: Array, fewest: int) -> dict[int, tuple[float, int]]:
     bins = np.floor(temperature / BIN_C).astype(int)
     return {
         int(each): (float(np.median(apart[bins == each])), int(count))
         for each, count in zip(*np.unique(bins, return_counts=True), strict=True)
-        if count >= FEWEST_IN_BIN
+        if count >= fewest
     }
 
 

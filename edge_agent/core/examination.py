@@ -10,7 +10,9 @@ The threshold follows from the accepted rate of false alarms by Siegmund's formu
 them. Successive days are alike, which is taken into account by their long-run spread, LONG_RUN.
 """
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from math import exp, sqrt
 from typing import Any
@@ -34,6 +36,7 @@ STREAK = 3  # days that show a swap or a disagreement, or its end
 CLEAR_DAYS = 7
 KEPT, REMEMBERED = 14, 8  # days, as evidence; suspicions
 FEWEST_OTHERS = 2  # with one other sensor nobody can say which one changed
+DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
 
 def threshold(false_alarms_a_year: float) -> float:
@@ -100,9 +103,10 @@ def _grown(total: float, z: float, since: int, day: int) -> tuple[float, int]:
 
 @dataclass(slots=True)
 class Examination:
-    """All that is known of one sensor with one model; small, and the same after a restart."""
+    """All that is known of one sensor with one model and unit; small, and the same after a restart."""
 
     model: str | None = None
+    unit: str | None = None
     examined: int = 0  # days
     last_day: int = 0
     bins: dict[int, list[float]] = field(default_factory=dict)  # temperature -> sum of differences, days
@@ -232,12 +236,19 @@ class Examination:
         return asdict(self)
 
 
+def stored_examination(text: str | None) -> Examination | None:
+    """What the journal has of a sensor; None if there is nothing, or if it is damaged."""
+    with suppress(*DAMAGE):
+        return examination_of(json.loads(text or ""))
+    return None
+
+
 def _streak(count: int, hit: bool) -> int:
     return (max(count, 0) + 1) if hit else (min(count, 0) - 1)
 
 
 def examination_of(record: Mapping[str, Any]) -> Examination:
-    """The opposite of `record`; ValueError, TypeError or KeyError if it is something else."""
+    """The opposite of `record`; one of DAMAGE if it is something else."""
     made = Examination(**{**record, "offset_chart": Chart(**record["offset_chart"])})
     made.gain_chart = Chart(**record["gain_chart"])
     made.past = [Suspicion(*each) for each in record["past"]]

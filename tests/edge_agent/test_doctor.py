@@ -58,10 +58,28 @@ def test_without_an_examination_it_makes_one_of_the_estimates(
     capsys.readouterr()
     assert main(["doctor", "--config", str(config), "--json"]) == 0
     out, err = capsys.readouterr()
-    assert err == "doctor: no examination in the journal; this one uses the days that it has\n"
+    assert err == "doctor: no examination by the agent; this one uses the days in the journal\n"
     [a, *_] = json.loads(out)
     assert a["opinion"] == "disagrees"
     assert a["evidence"]["days"] == json.loads(stored[0] or "")["examined"] + 1, "also the day before today"
+
+
+def test_what_the_agent_found_before_the_consensus_was_off_does_not_count(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor does the day that is not over."""
+    gateway = Gateway(tmp_path)
+    for day in range(6):
+        gateway.live(day, wrong=0.3)
+    sound = [each for day in range(100, 116) for each in day_of(day, 0.0)]
+    gateway._commits.add_estimates(sound[: -5 * len(SENSORS)], {})
+    gateway._commits.commit(0)
+    gateway.journal.close()
+    capsys.readouterr()
+    config.write_text(config.read_text().replace("[consensus]\n", ""))
+    assert main(["doctor", "--config", str(config), "--json"]) == 0
+    [a, *_] = json.loads(capsys.readouterr().out)
+    assert (a["opinion"], a["evidence"]["days"], a["evidence"]["last_day"]) == ("sound", 21, "2024-05-25")
 
 
 def test_it_does_not_keep_the_estimates_of_all_sensors(tmp_path: Path) -> None:

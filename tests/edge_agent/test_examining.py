@@ -18,6 +18,7 @@ from edge_agent.settings import Settings
 from tests.edge_agent.test_clock import HandClock
 
 START_MS, WINDOW_MS = 1_706_745_600_000, 3_600_000  # midnight
+FIRST_DAY = START_MS // DAY_MS
 SENSORS, MODEL = "ABCD", "sha256:9f3c"
 
 
@@ -56,10 +57,18 @@ class Gateway:
         self._commits.add_estimates(list(day_of(day, wrong)), {})
         self._commits.commit(self._time.now_ms)
         self._clock.pass_ms(DAY_MS)
+        self._turn()
+
+    def _turn(self) -> None:
         self._time.update()
         for _ in range(4 * len(SENSORS)):
             self.examining.run_due(self._time)
             self._commits.commit(self._time.now_ms)
+
+    def pause(self) -> None:
+        """A day without windows."""
+        self._clock.pass_ms(DAY_MS)
+        self._turn()
 
     def facts(self) -> list[str | None]:
         return [self.journal.fact(FACT + sensor) for sensor in SENSORS]
@@ -95,6 +104,36 @@ def test_a_restart_on_every_day_changes_nothing(tmp_path: Path) -> None:
         gateway.journal.close()
     assert found[0] == found[1]
     assert json.loads(found[0][0][0] or "")["examined"] == 7, "the last day is not final"
+
+
+def test_a_van_that_measures_on_one_day_a_week_is_examined_on_each(gateway: Gateway) -> None:
+    with closing(gateway.journal):
+        for day in range(0, 22, 7):
+            gateway.live(day, wrong=0.3)
+            for _ in range(6):
+                gateway.pause()
+        assert [json.loads(each or "")["examined"] for each in gateway.facts()] == [4, 4, 4, 4]
+        assert gateway.suspicions.at("A", MODEL, START_MS + 30 * DAY_MS) == ("disagrees",)
+
+
+def test_a_backlog_is_not_examined_while_it_comes_in(gateway: Gateway) -> None:
+    """By the clock all its days are final; of the last one only a part has come."""
+    with closing(gateway.journal):
+        gateway.pause()
+        gateway.live(0, wrong=0.0)
+        for _ in range(2):
+            gateway.pause()
+        backlog = [each for day in (1, 2) for each in day_of(day, 0.0)]
+        gateway._commits.add_estimates(backlog[: -5 * len(SENSORS)], {})
+        gateway._commits.commit(START_MS)
+        gateway._clock.pass_ms(120_000)
+        gateway._turn()
+        assert [json.loads(each or "")["last_day"] for each in gateway.facts()] == [FIRST_DAY] * 4
+        gateway._commits.add_estimates(backlog[-5 * len(SENSORS) :], {})
+        gateway._commits.commit(START_MS)
+        gateway.pause()
+        gateway.pause()
+        assert [json.loads(each or "")["examined"] for each in gateway.facts()] == [3] * 4
 
 
 def test_a_damaged_record_begins_anew(gateway: Gateway) -> None:

@@ -174,3 +174,20 @@ def test_a_reference_in_another_unit_is_converted() -> None:
         colocation.add_reference("co", window * WINDOW_MS, reference(1_000.0 + window))
         colocation.add_estimate(estimate(window, 1.5))
     assert [round(score.bias, 3) for score in colocation.scores()] == [0.498]  # ppm
+
+
+def test_a_score_is_computed_again_only_when_its_windows_change() -> None:
+    """Health and the topics need all scores, every minute."""
+    colocation = stood([1.0, 2.0, 3.0, 4.0], [0.1] * 4)
+    for window in range(4):
+        colocation.add_estimate(estimate(window, 1.0 + window, sensor="B5FF"))
+    first, second = colocation.scores()
+    assert [each is before for each, before in zip(colocation.scores(), (first, second), strict=True)] == [
+        True,
+        True,
+    ]
+    colocation.add_estimate(estimate(3, 4.5))
+    changed, same = colocation.scores()
+    assert (round(changed.bias, 3), same is second) == (0.2, True)
+    colocation.add_reference("co", 3 * WINDOW_MS, reference(5.0))
+    assert [round(each.bias, 3) for each in colocation.scores()] == [-0.05, -0.25]
