@@ -47,21 +47,12 @@ class OwnTopics:
         """The estimates of a sensor."""
         return f"{self.root}/calibrated/{sensor}/co"
 
-    def mean(self, sensor: str, every: str) -> str:
-        """The means over hours of a sensor, `1h` or `8h`."""
-        return f"{self.estimate(sensor)}/{every}"
-
-    @property
-    def consensus(self) -> str:
-        """The consensus of the van's sensors."""
-        return f"{self.root}/{CONSENSUS}"
-
     def series(self, name: str) -> str:
         """The topic of what the journal has under a name: a sensor, its means, or the consensus."""
         if name == CONSENSUS:
-            return self.consensus
+            return f"{self.root}/{CONSENSUS}"
         sensor, _, every = name.partition(SEPARATOR)
-        return self.mean(sensor, every) if every else self.estimate(sensor)
+        return f"{self.estimate(sensor)}/{every}" if every else self.estimate(sensor)
 
     def latest(self, name: str) -> str:
         """The newest estimate of a sensor, or the newest consensus."""

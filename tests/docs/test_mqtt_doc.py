@@ -160,10 +160,10 @@ def test_the_topics_are_the_defaults() -> None:
         "reference/co",
         own.estimate(sensor),
         own.latest(sensor),
-        own.mean(sensor, "1h"),
-        own.mean(sensor, "8h"),
+        own.series(f"{sensor}/1h"),
+        own.series(f"{sensor}/8h"),
     ]
-    expected += [own.model(sensor), own.consensus, own.latest(CONSENSUS), own.score(sensor)]
+    expected += [own.model(sensor), own.series(CONSENSUS), own.latest(CONSENSUS), own.score(sensor)]
     expected += [
         own.alert(sensor, "co-8h"),
         own.status,

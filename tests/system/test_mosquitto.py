@@ -20,7 +20,7 @@ from deploy.demo.processes import free_port, listening
 from edge_agent.cli import main
 from edge_agent.core import bundle
 from edge_agent.core.messages import decode_estimate
-from edge_agent.core.topics import OwnTopics
+from edge_agent.core.topics import CONSENSUS, OwnTopics
 from edge_agent.settings import Settings
 from tests.conftest import make_model
 from tests.support.agents import QUICK, readings
@@ -35,10 +35,10 @@ PUBLISHED = (
     OWN.position,
     OWN.estimate("5A2D"),
     OWN.latest("5A2D"),
-    OWN.mean("5A2D", "8h"),
+    OWN.series("5A2D/8h"),
     OWN.model("5A2D"),
     OWN.score("5A2D"),
-    OWN.consensus,
+    OWN.series(CONSENSUS),
     OWN.alert("5A2D", "high"),
     OWN.response("q7"),
 )
