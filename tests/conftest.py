@@ -34,6 +34,7 @@ SLOWEST = {
     *(
         "test_commands.py",
         "test_evaluation.py",
+        "test_resuming.py",
         "test_command.py",
         "test_examination.py",
         "test_revisions.py",

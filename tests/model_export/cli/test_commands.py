@@ -3,9 +3,6 @@
 import os
 import re
 import shlex
-import sys
-from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 
@@ -13,48 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edge_agent.core.errors import BadRecording, RespireError
+from edge_agent.core.errors import RespireError
 from edge_agent.core.messages import format_time
 from model_export.calibration import export, report
 from model_export.calibration.fit import Recipe, Source, fit_recording, summary
-from model_export.cli.main import app, main
+from model_export.cli.main import main
 from model_export.recordings.tables import read
-from tests.support.commands import run
-from tests.support.models import drawn, linear
-from tests.support.processes import run_program
-from tests.support.recordings import FIRST_MS, saved, tidy
+from tests.support.commands import COMMANDS, examples, run
+from tests.support.recordings import saved, tidy
 
 PROMISED = (
     *("n_train", "n_test", "r2_train", "r2_test", "rmse_test", "support", "bytes"),
     *("tuning", "power", "coverage", "promised", "interval_score", "outliers", "seconds"),
 )
 SHORT = "warning: colocation_short: {} days of valid windows beside the reference, fewer than 7\n"
-COMMANDS = (
-    *("fit", "evaluate", "adapt", "transfer", "compress", "inspect", "convert", "experiment", "breakdown"),
-)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Recordings of two sensors side by side, and a bundle fitted to the first."""
-    folder = tmp_path_factory.mktemp("recordings")
-    table = tidy(windows=400)
-    saved(table[:3000], folder / "january.csv")
-    saved(table[3000:], folder / "february.csv")
-    later = tidy(windows=200, seed=7, first_ms=FIRST_MS + 900_000 * 500)
-    saved(later.assign(reference=later["reference"] * 1.3 + 0.2), folder / "march.csv")
-    saved(table.assign(op1=table["op1"] * 0.9 + 11.0).drop(columns="reference"), folder / "5CB6.csv")
-    saved(table.assign(op1=table["op1"] * 0.9 + 11.0), folder / "elsewhere.csv")
-    saved(table.rename(columns={"op1": "co_we", "op2": "co_ae"}), folder / "van.parquet")
-    (folder / "colocation").mkdir()
-    for season in "WS":
-        saved(table[:1200], folder / "colocation" / f"5A2D_T-{season}.csv")
-    (folder / "manifest.csv").write_text("path,sensor,site,season\njanuary.csv,5A2D,T,W\n")
-    data = [str(folder / "january.csv"), str(folder / "february.csv")]
-    assert (
-        main(["fit", *data, "--sensor", "5A2D", "--out", str(folder / "5A2D.bundle"), "--trials", "4"]) == 0
-    )
-    return folder
 
 
 def test_fit_prints_the_promised_keys(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,12 +58,6 @@ def test_fit_prints_how_long_it_took(inside: Path, capsys: pytest.CaptureFixture
     )
     assert printed["seconds"] == pytest.approx(perf_counter() - started, rel=0.1, abs=0.1)
     assert printed["valid_until"] is None
-
-
-def test_it_prints_its_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same as edge-agent's and as the bundle's exporter."""
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"model-export {version('respire-edge')}\n"
 
 
 def test_fit_is_repeatable(inside: Path) -> None:
@@ -253,149 +216,6 @@ def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        (
-            "evaluate none.bundle january.csv",
-            "none.bundle: expected a bundle, got no such file; check the path",
-        ),
-        ("evaluate 5A2D.bundle none.csv", "none.csv: expected a recording, got no such file; check the path"),
-        (
-            "evaluate 5A2D.bundle 5CB6.csv",
-            "5CB6.csv: expected a column reference, got timestamp, op1, op2, temperature; "
-            "name it with --columns reference=…",
-        ),
-        (
-            "evaluate january.csv january.csv",
-            "january.csv: not a bundle, or an incomplete one; copy or export it again",
-        ),
-        (
-            "fit january.csv --sensor a/b --out x.bundle",
-            "--sensor: expected 1-64 printable characters without / + #, got 'a/b'",
-        ),
-        (
-            "fit january.csv --sensor 5A2D --out x.bundle --unit ''",
-            "--unit: expected a word such as ppm, got ''",
-        ),
-        (
-            "fit january.csv --sensor 5A2D --out x.bundle --gas ' '",
-            "--gas: expected a word such as CO, got ' '",
-        ),
-        (
-            "fit january.csv --sensor 5A2D --out january.csv/x.bundle --trials 1",
-            "january.csv/x.bundle: cannot be written: File exists; choose another place",
-        ),
-        (
-            "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report january.csv/x.html",
-            "january.csv/x.html: cannot be written: File exists; choose another place",
-        ),
-        *(
-            (line, ".: expected a file name such as 5A2D.bundle, got a directory; name a file")
-            for line in (
-                "fit none.csv --sensor 5A2D --out .",
-                "fit none.csv --sensor 5A2D --out ''",
-                "adapt 5A2D.bundle none.csv --out .",
-                "transfer 5A2D.bundle --source none.csv --target none.csv --sensor 5CB6 --out .",
-            )
-        ),
-        (
-            "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report /dev/full",
-            "/dev/full: expected a file name such as 5A2D.html, got a device; name a file",
-        ),
-        (
-            "fit january.csv --sensor 5A2D --out x.bundle --timezone Mars/Olympus",
-            "--timezone: expected a name such as Asia/Kolkata, got 'Mars/Olympus'",
-        ),
-        (
-            "transfer 5A2D.bundle --source january.csv --target march.csv --sensor 5CB6 --out x.bundle",
-            "march.csv: expected at least 50 windows in common with january.csv, got 0; "
-            "january.csv is from 2024-02-01T00:00:00Z to 2024-02-03T01:45:00Z, "
-            "march.csv is from 2024-02-06T05:00:00Z to 2024-02-08T06:45:00Z",
-        ),
-        (
-            "compress adapted.bundle january.csv",
-            "adapted.bundle: expected a bundle made by fit, got one with transfer or adapter",
-        ),
-        (
-            "compress 5A2D.bundle january.csv",
-            "january.csv: expected the recording that the bundle was fitted to (january.csv and 1 more: "
-            "320 windows from 2024-02-01T00:00:00Z to 2024-02-04T08:00:00Z), "
-            "got 160 windows from 2024-02-01T00:00:00Z to 2024-02-02T16:00:00Z; "
-            "use the same files, --reference and --test-share as for fit",
-        ),
-        (
-            "compress 5A2D.bundle elsewhere.csv",
-            "elsewhere.csv: expected the recording that the bundle was fitted to (january.csv and 1 more: "
-            "320 windows from 2024-02-01T00:00:00Z to 2024-02-04T08:00:00Z), "
-            "got other values of op1 in them; use the same files, --reference and --test-share as for fit",
-        ),
-        (
-            "compress bare.bundle january.csv",
-            "bundle of 5A2D: expected the hyperparameters it was fitted with; fit it again",
-        ),
-    ],
-)
-def test_a_failure_is_one_line(
-    inside: Path, capsys: pytest.CaptureFixture[str], line: str, expected: str
-) -> None:
-    """Exit 1, nothing on stdout, no traceback."""
-    export.write(replace(linear(), adapter=(2.0, 0.0)), Path("adapted.bundle"), drawn(50))
-    export.write(linear(), Path("bare.bundle"), drawn(50))
-    assert main(shlex.split(line)) == 1
-    said = capsys.readouterr()
-    assert ("", f"model-export: {expected}\n") == (said.out, said.err)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "fit",
-        "fit january.csv --sensor 5A2D",
-        "fit january.csv --sensor 5A2D --out x --size none",
-        "fit january.csv --sensor 5A2D --out x --size 0",
-        "fit january.csv --sensor 5A2D --out x --kernel polynomial",
-        "fit january.csv --sensor 5A2D --out x --columns op1",
-        "fit january.csv --sensor 5A2D --out x --columns op1=a,op1=b",
-        "fit january.csv --sensor 5A2D --out x --columns op1=a,op2=a",
-        "adapt 5A2D.bundle --out x",
-        "fit january.csv --sensor 5A2D --out x --valid-for 26w",
-        "fit january.csv --sensor 5A2D --out x --valid-for 0d",
-        "compress 5A2D.bundle january.csv --sizes 1,two",
-        "calibrate january.csv",
-    ],
-)
-def test_a_wrong_command_line_is_usage(inside: Path, capsys: pytest.CaptureFixture[str], line: str) -> None:
-    """Exit 2, with a hint on stderr."""
-    assert main(shlex.split(line)) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err[:5]) == ("", "Usage") or "Usage" in said.out
-
-
-def test_debug_shows_the_traceback(inside: Path) -> None:
-    """--debug may be anywhere on the line."""
-    with pytest.raises(BadRecording):
-        main(["evaluate", "5A2D.bundle", "none.csv", "--debug"])
-
-
-def examples() -> list[str]:
-    """The example lines of every --help."""
-    helps = [command.callback.__doc__ or "" for command in app.registered_commands if command.callback]
-    joined = [re.sub(r"\\\n\s*", "", text) for text in helps]
-    return [
-        line.strip()
-        for text in joined
-        for line in text.splitlines()
-        if line.strip().startswith("model-export ")
-    ]
-
-
-def test_every_command_has_an_example() -> None:
-    """In its --help."""
-    assert {*COMMANDS, "simulate", "diagnose", "recalibrate"} == {line.split()[1] for line in examples()}
-
-
-@pytest.mark.parametrize(
     "line",
     # That of adapt --from-journal runs beside a journal, in recordings/test_journal.py; that of experiment
     # --quick in experiment/test_command.py.
@@ -412,41 +232,6 @@ def test_the_examples_run(
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     printed, _ = run(line.removeprefix("model-export "), capsys)
     assert printed.get("sensor", "5A2D") in ("5A2D", "5CB6")
-
-
-@pytest.mark.parametrize(
-    "command", ["fit", "evaluate", "adapt", "transfer", "compress", "inspect", "diagnose"]
-)
-def test_help_has_no_python_types(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """list[Path] means nothing to a user."""
-    assert main([command, "--help"]) == 0
-    assert not re.findall(r"<list.*?>|<Any>", capsys.readouterr().out)
-
-
-def test_it_is_a_program(inside: Path) -> None:
-    """python -m model_export; its --help does not wait for the trainer's libraries."""
-    program = [sys.executable, "-X", "importtime", "-m", "model_export", "--help"]
-    done = run_program(program, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3])
-    assert "Fit a sensor's calibration" in done.stdout
-    assert not re.search(r"\| +(pandas|optuna|sklearn|matplotlib|scipy)$", done.stderr, re.MULTILINE)
-
-
-def test_without_the_trainers_packages_it_is_one_line() -> None:
-    """A gateway has model-export but not typer, pandas and the like."""
-    program = (
-        "import sys; sys.modules['typer'] = None; from model_export.__main__ import main; sys.exit(main())"
-    )
-    done = run_program(
-        [sys.executable, "-c", program, "--help"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parents[3],
-    )
-    expected = (
-        "model-export: the package typer is not installed; pip install -c constraints.txt -e '.[export]'\n"
-    )
-    assert (1, "", expected) == (done.returncode, done.stdout, done.stderr)
 
 
 def test_there_is_no_progress_bar_without_a_terminal(

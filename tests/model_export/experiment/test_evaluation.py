@@ -1,13 +1,9 @@
-"""The whole evaluation: every case, resuming an interrupted run, and bad recordings."""
+"""The whole evaluation: every case, and the figures of each; a killed run goes on."""
 
-import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edge_agent.core.errors import BadSettings, RespireError
 from model_export.calibration import adapt, transfer
-from model_export.cli.console import say
 from model_export.experiment.cases import kind, trimmed_r2
-from model_export.experiment.evaluation import Experiment, Settings, evaluate
-from model_export.experiment.ledger import Ledger, Task
 from model_export.experiment.methods import METHODS, Setup
 from model_export.recordings.catalogue import collect
 from model_export.recordings.names import Place
 from model_export.regression.metrics import r2
+from tests.support.experiments import SETTINGS, alive, fits, run, wait
 from tests.support.processes import start
-from tests.support.recordings import colocated, saved, tidy
 
 METHODS_USED = ("RR", "RESPIRE")
-SETTINGS = Settings(trials=4)
 ROOT = Path(__file__).parents[3]
-
-
-def run(data: Path, out: Path, methods: Sequence[str], settings: Settings, jobs: int = 1) -> Experiment:
-    return evaluate(collect(data), out, methods, settings, jobs=jobs, say=say)
-
-
-@pytest.fixture(scope="module")
-def colocation(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return colocated(tmp_path_factory.mktemp("colocation"))
 
 
 @pytest.fixture(scope="module")
@@ -159,76 +141,6 @@ def test_results_do_not_depend_on_the_number_of_processes(
     pd.testing.assert_frame_equal(table, results_alone)
 
 
-def test_other_settings_and_other_data_are_noticed(colocation: Path, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
-    run(data, tmp_path / "out", ["RR"], SETTINGS)
-    with pytest.raises(BadSettings, match=r"out: expected what it was begun with, trials = 4, got 5; name"):
-        run(data, tmp_path / "out", ["RR"], Settings(trials=5))
-    (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-S.csv").read_bytes())
-    with pytest.raises(BadSettings, match=r"data 5A2D_T-W = [0-9a-f]{16}, got [0-9a-f]{16}; name"):
-        run(data, tmp_path / "out", ["RR"], SETTINGS)
-
-
-@pytest.mark.parametrize("left", [b"", b"{}", b"[1]", b'{"rows": [{"r2"', b'{"rows": []}', b"[" * 100_000])
-def test_what_is_no_whole_fit_does_not_count(tmp_path: Path, left: bytes) -> None:
-    ledger, task = Ledger(tmp_path), Task("RR", Place("5A2D", "T", "W"))
-    assert (ledger.has(task), ledger.damaged(task)) == (False, False)
-    ledger.path(task).parent.mkdir(parents=True)
-    ledger.path(task).write_bytes(left)
-    assert (ledger.has(task), ledger.damaged(task)) == (False, True)
-
-
-def test_a_damaged_fit_is_named_and_fitted_again(
-    colocation: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data, path = tmp_path / "data", tmp_path / "out" / "fits" / "RR" / "5A2D_T-W.json"
-    data.mkdir()
-    (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"{}")
-    found = run(data, tmp_path / "out", ["RR"], SETTINGS)
-    assert (found.fitted, len(found.table)) == (1, 3)
-    expected = f"{path}: expected a whole fit, got a damaged one; it is fitted again\n"
-    assert capsys.readouterr().err == expected
-    assert run(data, tmp_path / "out", ["RR"], SETTINGS).fitted == 0
-
-
-def test_no_fit_at_all_is_an_error_that_says_why(colocation: Path, tmp_path: Path) -> None:
-    (tmp_path / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
-    (tmp_path / "out" / "fits" / "RR" / "5A2D_T-W.json").mkdir(parents=True)
-    with pytest.raises(RespireError, match=r"out: expected at least one fit, got none; .*Is a directory$"):
-        run(tmp_path, tmp_path / "out", ["RR"], SETTINGS)
-
-
-def test_a_killed_worker_is_told_with_the_fit_that_it_died_on(tmp_path: Path) -> None:
-    saved(tidy(windows=1500), tmp_path / "5A2D_T-W.csv")
-    saved(tidy(windows=500), tmp_path / "5A2D_T-S.csv")
-    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "MLP", "--jobs", "1"]
-    program = [sys.executable, "-m", "model_export", *line]
-    victim = start(program, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    _wait(lambda: _workers(victim.pid))
-    os.kill(_workers(victim.pid)[0], signal.SIGKILL)
-    said = victim.communicate()[1]
-    assert victim.returncode == 1
-    assert said.startswith(
-        "model-export: a process of the experiment was killed, while fitting MLP on 5A2D_T-W; what was fitted"
-    )
-
-
-def _workers(parent: int) -> list[int]:
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [int(one) for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
-
-
-@pytest.mark.parametrize("text", ["[1]", "", "{"])
-def test_a_damaged_beginning_is_one_line(colocation: Path, tmp_path: Path, text: str) -> None:
-    (tmp_path / "experiment.json").write_text(text)
-    with pytest.raises(RespireError, match=r"experiment.json: expected settings and data as JSON, got neith"):
-        run(colocation, tmp_path, ["RR"], SETTINGS)
-
-
 def test_more_methods_may_be_added_to_a_run(alone: Path, tmp_path: Path) -> None:
     run(alone, tmp_path / "out", ["RR"], SETTINGS)
     more = run(alone, tmp_path / "out", ["RR", "KNN"], SETTINGS)
@@ -257,60 +169,13 @@ def test_a_killed_run_goes_on_and_repeats_nothing(
     line = ["experiment", str(alone), "--out", str(out), "--methods", ",".join(METHODS_USED)]
     program = [sys.executable, "-m", "model_export", *line, "--trials", "4", "--jobs", "1"]
     victim = start(program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _wait(lambda: len(_fits(out)) >= 3)
+    wait(lambda: len(fits(out)) >= 3)
     victim.send_signal(signal.SIGKILL)
     victim.wait()
-    _wait(lambda: not _alive(victim.pid))
-    kept = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in _fits(out)}
+    wait(lambda: not alive(victim.pid))
+    kept = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in fits(out)}
     assert 3 <= len(kept) < 8
     resumed = run(alone, out, METHODS_USED, SETTINGS)
     assert (resumed.fitted, resumed.reused) == (8 - len(kept), len(kept))
     assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in kept} == kept
     pd.testing.assert_frame_equal(resumed.table, results_alone)
-
-
-def test_the_first_interrupt_finishes_what_runs_and_the_second_ends_it(tmp_path: Path) -> None:
-    """Ctrl-C reaches every process of the terminal, workers that are still importing too."""
-    for name in ("5A2D_T-W.csv", "5A2D_T-S.csv"):
-        saved(tidy(windows=1500), tmp_path / name)
-    line = ["experiment", str(tmp_path), "--out", str(tmp_path / "out"), "--methods", "MLP", "--jobs", "2"]
-    program = [sys.executable, "-m", "model_export", *line]
-    with (tmp_path / "stderr").open("wb") as stderr:
-        victim = start(program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr)
-    children = Path(f"/proc/{victim.pid}/task/{victim.pid}/children")
-    _wait(lambda: len(children.read_text().split()) == 3)  # two workers, and what cleans up after them
-    _wait(lambda: _hears_interrupts(victim.pid))
-    os.killpg(victim.pid, signal.SIGINT)
-    _wait((tmp_path / "stderr").read_text)
-    os.killpg(victim.pid, signal.SIGINT)
-    assert victim.wait(10.0) == 130
-    _wait(lambda: not _alive(victim.pid))
-    said = (tmp_path / "stderr").read_text()
-    assert said == "stopping: the fits that are running are finished first; Ctrl-C again stops now\n"
-    assert _fits(tmp_path / "out") == []
-
-
-def _fits(out: Path) -> list[Path]:
-    return [path for path in out.glob("fits/*/*.json") if not path.name.startswith(".")]
-
-
-def _wait(condition: Any) -> None:
-    until = time.monotonic() + 120.0
-    while not condition():
-        assert time.monotonic() < until, "waited two minutes"
-        time.sleep(0.02)
-
-
-def _hears_interrupts(process: int) -> bool:
-    ignored = re.search(r"SigIgn:\s*(\w+)", Path(f"/proc/{process}/status").read_text())
-    assert ignored
-    return not int(ignored[1], 16) & 1 << signal.SIGINT - 1
-
-
-def _alive(group: int) -> bool:
-    """Whether any process of the group is left."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True

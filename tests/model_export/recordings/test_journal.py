@@ -16,8 +16,7 @@ from model_export.calibration import export
 from model_export.cli.main import main
 from model_export.recordings.dataset import Dataset
 from model_export.recordings.journal import load_journal
-from tests.model_export.cli.test_commands import examples
-from tests.support.commands import run
+from tests.support.commands import examples, run
 from tests.support.models import drawn, linear
 
 GAIN, OFFSET = 1.2, 0.3
