@@ -13,7 +13,8 @@ from edge_agent.core.errors import JournalCorrupt, JournalUnavailable
 from edge_agent.core.tables import CHECKSUMS, checksum
 
 Connection = sqlite3.Connection
-DatabaseError = sqlite3.DatabaseError
+# Python cannot read SQLite's message if it quotes a damaged name or statement.
+DAMAGED = sqlite3.DatabaseError, UnicodeDecodeError
 IntegrityError = sqlite3.IntegrityError
 
 VERSION = 2  # of the tables; in user_version and, because one bit can flip there, in the fact `format`
@@ -100,7 +101,7 @@ def trouble(path: Path) -> Iterator[None]:
     """Translate SQLite's errors: a file of another user, a disk that refuses, or else a damaged file."""
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except DAMAGED as error:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(UNAVAILABLE) and name not in UNREADABLE:
             raise JournalUnavailable(f"{path}: {error}; is the disk full or read-only?") from error

@@ -9,9 +9,9 @@ from edge_agent.closed_windows import TOO_LATE
 from edge_agent.core.tables import CHECKSUMS, sound
 from edge_agent.database import (
     COLUMNS,
+    DAMAGED,
     INSERT,
     Connection,
-    DatabaseError,
     IntegrityError,
     read_only,
     transaction,
@@ -32,10 +32,10 @@ def build(path: Path, damaged: Path, durability: str) -> None:
     ):
         for table in COLUMNS:
             # Errors of the damaged file; those of the new one are translated before they come here.
-            with suppress(DatabaseError):
+            with suppress(*DAMAGED):
                 _copy(old, table, "ASC", db, path)
                 continue
-            with suppress(DatabaseError):
+            with suppress(*DAMAGED):
                 _copy(old, table, "DESC", db, path)
         restart_revisions(db)
 
