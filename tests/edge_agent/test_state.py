@@ -206,13 +206,13 @@ def test_a_flipped_bit_in_the_header_ends_in_service(tmp_path: Path, place: int,
         assert sequence(made.payload) == ("5A2D", 4)
 
 
-def test_a_damaged_name_in_the_schema_ends_in_service(tmp_path: Path) -> None:
+def test_a_damaged_word_in_the_schema_ends_in_service(tmp_path: Path) -> None:
     """SQLite quotes it in an error that is no UTF-8."""
     with journal_in(tmp_path) as journal:
         journal.commit(Change(readings=[reading(5)], estimates=[estimate()]), now_ms=0)
     path = tmp_path / "journal.db"
     data = bytearray(path.read_bytes())
-    data[data.index(b"CREATE TABLE batch") + 16] ^= 0x80
+    data[data.index(b"ROWID") + 1] ^= 0x80
     path.write_bytes(data)
     journal, aside, _ = open_journal(tmp_path, WINDOW_MS, "process-crash", now_ms=0, again_s=0)
     with closing(journal):
