@@ -152,12 +152,15 @@ def make_broker(kind: str, directory: Path) -> Broker:
 
 
 @contextlib.contextmanager
-def client(broker: Broker, client_id: str = "", keep: bool = False) -> Iterator[Client]:
-    """A connected paho client, its loop running."""
+def client(broker: Broker, client_id: str = "", keep: bool = False, in_flight: int = 200) -> Iterator[Client]:
+    """A connected paho client, its loop running; paho may change the order of more than `in_flight` messages.
+
+    0: it keeps the order of any number.
+    """
     # amqtt mixes up the messages of clients without a name.
     named = client_id or f"test-{uuid.uuid4()}"
     made = Client(CallbackAPIVersion.VERSION2, client_id=named, clean_session=not keep)
-    made.max_inflight_messages_set(200)
+    made.max_inflight_messages_set(in_flight)
     made.max_queued_messages_set(0)
     made.connect(broker.host, broker.port)
     made.loop_start()

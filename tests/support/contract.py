@@ -34,7 +34,7 @@ SETTINGS = """
 [windows]
 grace_s = 1
 patience_s = 3600
-revise_after_s = 0.2
+revise_after_s = 1
 max_readings = 40
 [health]
 interval_s = 0.2
@@ -135,7 +135,7 @@ def session(directory: Path) -> Iterator[Session]:
         (bundles / f"{model.sensor}.bundle").write_bytes(bundle.encode(model))
     now_ms = time.time_ns() // 1_000_000
     told = Session(now_ms - now_ms % HOUR_MS - 11 * HOUR_MS)
-    with client(broker) as ear, client(broker) as publisher:
+    with client(broker) as ear, client(broker, in_flight=0) as publisher:
         ear.on_message = lambda _client, _data, m: told.messages.append(
             Heard(m.topic, bytes(m.payload), m.qos)
         )
