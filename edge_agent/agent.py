@@ -154,14 +154,16 @@ class Agent:
         return []
 
     def _work(self, events: list[tuple[Connection | None, Event]]) -> None:
-        readings = []
+        readings: list[Message] = []
         for connection, event in events:
             if isinstance(event, Message) and connection is self._ingress and self._is_reading(event.topic):
                 readings.append(event)
-            else:
-                self._handle(connection, event)
-        if readings:
-            self._keep(self._intake.take(readings, self._time), readings)
+                continue
+            if isinstance(event, Message):
+                self._take(readings)  # a broker needs acknowledgements in the order of its messages
+                readings = []
+            self._handle(connection, event)
+        self._take(readings)
         if stepped_ms := self._time.update():
             self._log.warning("clock.stepped", by_ms=stepped_ms)
         if self._commits.held and self._time.wall_time_known:
@@ -207,6 +209,11 @@ class Agent:
         self._commits.add_delivered(self._publisher.settle(event.mid, refused=bool(event.refused)))
         if event.refused:
             self._limited.warning(self._time.elapsed_ms, "publication.refused", reason=event.refused)
+
+    def _take(self, readings: list[Message]) -> None:
+        """Put the readings of messages in their windows; the next commit acknowledges the messages."""
+        if readings:
+            self._keep(self._intake.take(readings, self._time), readings)
 
     def _take_other(self, connection: Connection, message: Message) -> None:
         if message.topic == self._request_topic:

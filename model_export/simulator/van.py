@@ -22,8 +22,8 @@ from model_export.simulator.weather import DAY_MS, MINUTE_MS
 
 SETTLED_DAYS = 3  # after the start of T-W
 STRETCH_DAYS = 14  # within the first four fifths of T-W, the train part
-# A factor on T-W's deviations from its mean temperature. With 0.85 the agent flags the noon of a van that sets
-# out at eight: of the cold night before nothing is known, so that the air seems to warm faster than it does.
+# A factor on T-W's deviations from its mean temperature. With 0.85 the agent flags the noon of a van that
+# sets out at eight: nothing is known of the cold night before, so that the air seems to warm faster.
 MILDNESS = 0.75
 LIVELINESS = 0.3
 CHANNELS = ("op1", "op2", "temperature")
