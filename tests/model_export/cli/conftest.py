@@ -8,7 +8,7 @@ from model_export.cli.main import main
 from tests.support.recordings import FIRST_MS, saved, tidy
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Recordings of two sensors side by side, and a bundle fitted to the first."""
     folder = tmp_path_factory.mktemp("recordings")
