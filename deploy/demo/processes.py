@@ -55,10 +55,16 @@ def uninterrupted() -> Iterator[None]:
 
 
 def free_port() -> int:
-    """A free loopback port."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    """A loopback port that nobody else is given while this process lives.
+
+    It stays bound here; a server that sets SO_REUSEADDR, as servers do, can still listen on it.
+    """
+    kept = socket.socket()
+    kept.bind((HOST, 0))
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    port = int(kept.getsockname()[1])
+    kept.detach()  # open until the process ends
+    return port
 
 
 def listening(port: int, host: str = HOST) -> bool:

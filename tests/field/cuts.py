@@ -14,9 +14,10 @@ from typing import Any
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
+from deploy.demo.processes import free_port
 from tests.field.disk import VolatileDisk
 from tests.field.judge import Verdict, judge
-from tests.field.machine import BOOT_S, HOST, Machine, free_port
+from tests.field.machine import BOOT_S, HOST, Machine
 from tests.field.package import bring
 from tests.field.report import say
 

@@ -1,12 +1,13 @@
 """A gateway in software: one processor, a disk, ssh; killing it is a power cut."""
 
 import shlex
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import gettempdir
+
+from deploy.demo.processes import free_port
 
 BOOT_S = 900.0
 HOST = "10.0.2.2"  # this machine's loopback, seen from the guest; it has no other network
@@ -125,10 +126,3 @@ class Machine:
         )
         text = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
         return subprocess.CompletedProcess(done.args, done.returncode, *text)
-
-
-def free_port() -> int:
-    """A port of this machine's loopback that nobody uses."""
-    with socket.socket() as end:
-        end.bind(("127.0.0.1", 0))
-        return int(end.getsockname()[1])

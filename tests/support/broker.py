@@ -62,8 +62,9 @@ class Own(Broker):
     def start(self) -> None:
         """Start it on its port."""
         with self._log.open("ab") as log:
-            self.process = start(self._command, stdout=log, stderr=log)
-        wait_until(lambda: listening(self.port), what=self.name)
+            process = self.process = start(self._command, stdout=log, stderr=log)
+        wait_until(lambda: process.poll() is not None or listening(self.port), what=self.name)
+        assert process.poll() is None, self._log.read_text()
 
     def stop(self) -> None:
         """Stop it as an operator would."""

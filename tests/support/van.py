@@ -215,7 +215,7 @@ class Van:
         self._send(f"respire/{self.name}/health", json.dumps(message), retain=True)
 
     def send_raw(self, topic: str, payload: bytes) -> None:
-        self.client.publish(topic, payload, qos=1).wait_for_publish(10)
+        self._send(topic, payload)
 
     def clear(self, topic: str) -> None:
         """Remove the retained messages."""
@@ -231,8 +231,10 @@ class Van:
         self.client.disconnect()
         self.client.loop_stop()
 
-    def _send(self, topic: str, payload: str, retain: bool = False) -> None:
-        self.client.publish(topic, payload, qos=1, retain=retain).wait_for_publish(10)
+    def _send(self, topic: str, payload: str | bytes, retain: bool = False) -> None:
+        sent = self.client.publish(topic, payload, qos=1, retain=retain)
+        sent.wait_for_publish(10)
+        assert sent.is_published(), f"the broker did not take {topic}"
 
     def _answer(self, client: Client, _: object, message: MQTTMessage) -> None:
         request = json.loads(message.payload)

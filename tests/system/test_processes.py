@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 import textwrap
 from contextlib import suppress
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.demo.processes import HOST, free_port, listening
 from tests.support.broker import wait_until
 from tests.support.processes import run_program, start
 
@@ -79,8 +81,20 @@ def test_a_child_hears_signals_that_its_parents_ignore(tmp_path: Path) -> None:
     script = f"""trap '' INT HUP; exec {sys.executable} -c '
 from tests.support.processes import start
 import signal
+import socket
 child = start(["sleep", "1000"])
 while b"sleep" not in open(f"/proc/{{child.pid}}/cmdline", "rb").read()[:5]: pass
 child.send_signal(signal.SIGINT)
 raise SystemExit(0 if child.wait(10) == -signal.SIGINT else 1)'"""
     assert run_program(["sh", "-c", script], cwd=ROOT).returncode == 0
+
+
+def test_a_port_is_given_to_one_process_only() -> None:
+    """Neither a client nor another server gets it; the server that it is for can listen on it again and again."""
+    port = free_port()
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind((HOST, port))
+    for _ in range(2):
+        assert not listening(port)
+        with socket.create_server((HOST, port)):
+            assert listening(port)
