@@ -54,8 +54,7 @@ def in_parallel(
     except BrokenProcessPool as error:
         raise RespireError(_killed(costs, futures, jobs)) from error
     except KeyboardInterrupt:
-        say("stopping: the fits that are running are finished first; Ctrl-C again stops now")
-        _stop(futures)
+        _stop(futures, say)
         raise
     finally:
         _shut_down(pool)
@@ -90,9 +89,10 @@ def _ignore_sigint() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _stop(futures: Iterable[Future[None]]) -> None:
+def _stop(futures: Iterable[Future[None]], say: Say) -> None:
     """Wait for the running tasks. Another Ctrl-C ends the workers first, so that the pool can shut down."""
     try:
+        say("stopping: the fits that are running are finished first; Ctrl-C again stops now")
         wait([future for future in futures if not future.cancel()])
     except KeyboardInterrupt:
         for worker in multiprocessing.active_children():

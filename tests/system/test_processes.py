@@ -90,7 +90,7 @@ raise SystemExit(0 if child.wait(10) == -signal.SIGINT else 1)'"""
 
 
 def test_a_port_is_given_to_one_process_only() -> None:
-    """Neither a client nor another server gets it; the server that it is for can listen on it again and again."""
+    """No client and no other server gets it; the server that it is for can listen on it again and again."""
     port = free_port()
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind((HOST, port))

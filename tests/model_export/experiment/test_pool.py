@@ -27,6 +27,10 @@ class KillsTheWorker(dict[Task, float]):
         yield from others
 
 
+def linger(task: Task) -> None:
+    time.sleep(600)
+
+
 def refuse(task: Task) -> None:
     raise ValueError(f"no {task.method}\nmore")
 
@@ -34,7 +38,7 @@ def refuse(task: Task) -> None:
 def test_a_worker_killed_while_tasks_are_submitted_is_one_line() -> None:
     costs = KillsTheWorker(dict.fromkeys(TASKS, 1.0))
     with pytest.raises(RespireError, match=r"was killed, while fitting RR on 5A2D_T-W; what was fitted is"):
-        in_parallel(refuse, costs, jobs=1, progress=None, say=print)
+        in_parallel(linger, costs, jobs=1, progress=None, say=print)
 
 
 def test_errors_are_returned_with_their_tasks() -> None:
