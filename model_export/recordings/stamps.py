@@ -17,7 +17,7 @@ UNREADABLE = -1  # in the place of a time
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
 Dates = Literal["auto", "day-first", "month-first"]
 
-_OFFSET = r"(?:Z|[+-]\d{2}:?\d{2})\s*$"
+_OFFSET = r"(?:Z|[+-]\d{2}:?\d{2}|:\d{2}(?:\.\d+)?[+-]\d{2})\s*$"
 _CIVIL = re.compile(
     r"\s*(\d{1,2})([./-])(\d{1,2})[./-](\d{4}|\d{2})"
     r"(?:[ T,]+(\d{1,2})[:.](\d{2})(?:[:.](\d{2})(?:[.,]\d+)?)?\s*([AaPp])?\.?[Mm]?\.?)?\s*"
@@ -75,6 +75,9 @@ def parse_stamps(column: "pd.Series[Any]", local: ZoneInfo | None = None, dates:
         return _local(column.to_numpy(), local)
     texts = column.astype("string")
     sample = texts.dropna().head(_SAMPLE)
+    if pd.to_numeric(sample, errors="coerce").notna().sum() * 2 > len(sample):
+        numbers = pd.to_numeric(texts, errors="coerce")
+        return _numbers(numbers.to_numpy(dtype=float, na_value=np.nan), local)
     if sum(_CIVIL.fullmatch(text) is not None for text in sample) * 2 > len(sample):
         times, said = _civil(texts, dates)
         return _local(times, local, said)
@@ -137,7 +140,7 @@ def _iso(texts: "pd.Series[Any]", local: ZoneInfo | None) -> Stamps:
 
 def _civil(texts: "pd.Series[Any]", dates: Dates) -> tuple[_Naive, str]:
     """Dates with the year last, as naive times, NaT where a text is something else."""
-    parts = texts.str.extract(_CIVIL.pattern)
+    parts = texts.str.extract(f"^{_CIVIL.pattern}$")
     first, second, year, hour, minute, seconds = (
         pd.to_numeric(parts[place], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         for place in (0, 2, 3, 4, 5, 6)

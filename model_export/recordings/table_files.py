@@ -127,16 +127,18 @@ def _parquet(path: Path, names: Names) -> Table:
 
 def _excel(path: Path, names: Names, shape: Shape) -> Table:
     cells, said = workbooks.cells(path, shape.sheet)
-    texts = [[str(cell).strip() for cell in row] for row in cells[:LINES]]
+    texts = [[workbooks.written(cell) for cell in row] for row in cells[:LINES]]
     found = _found(texts, shape, ",", "utf-8")
     rows = pd.DataFrame(cells[found.header + 1 + found.units :], columns=[*found.names], dtype=object)
     chosen = names(found.names)
     rows = rows[[*chosen]].rename(columns=dict(chosen))
     rows = rows.mask(rows.map(lambda cell: isinstance(cell, str) and not cell.strip()))
     rows = rows[rows.notna().any(axis=1)].reset_index(drop=True)
-    if TIMESTAMP in rows:
-        rows[TIMESTAMP] = workbooks.times(rows[TIMESTAMP])
-    return Table(rows, found.names, (*said, *found.words(replace(shape, separator=","))))
+    return Table(
+        workbooks.typed(rows, found.decimal),
+        found.names,
+        (*said, *found.words(replace(shape, separator=","))),
+    )
 
 
 def _text(path: Path, names: Names, shape: Shape, progress: Progress | None) -> Table:
@@ -196,8 +198,9 @@ def _csv(
     rows: pd.DataFrame = read.to_pandas(split_blocks=True, self_destruct=True, date_as_object=False)
     del read
     pa.default_memory_pool().release_unused()
-    for place in numbers if as_text and found.decimal == "," else ():
-        rows[place] = rows[place].str.replace(",", ".")
+    timed = [place for place, ours in picked.items() if ours != SENSOR]
+    for place in timed if as_text and found.decimal == "," else ():
+        rows[place] = rows[place].str.replace(workbooks.COMMA, r"\1.\2", regex=True)
     return rows
 
 

@@ -229,6 +229,13 @@ def title(paths: Sequence[Path]) -> str:
     return f"{paths[0].name}{more}"
 
 
+def require_columns(recording: Recording, names: Iterable[str]) -> None:
+    """Refuse a recording without one of these columns."""
+    if missing := [name for name in names if name not in recording.series]:
+        found = ", ".join(recording.series)
+        raise BadRecording(f"{recording.name}: expected a column {missing[0]}, got {found}")
+
+
 def _distinct(at_ms: NDArray[np.int64], values: Array | None = None) -> tuple[NDArray[np.int64], Array]:
     """Each time once, in order, with its first value; np.unique takes a minute for a few million."""
     found = at_ms if values is None else values

@@ -1,5 +1,6 @@
 """Excel workbooks, and zip files that are none: their cells, and the times in them."""
 
+import re
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -7,9 +8,11 @@ from zipfile import ZipFile
 import pandas as pd
 
 from edge_agent.core.errors import BadRecording
+from edge_agent.core.messages import SENSOR, TIMESTAMP
 
 ZIP = b"PK\x03\x04"
 EXCEL = (ZIP, b"\xd0\xcf\x11\xe0")
+COMMA = re.compile(r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$")  # a number with a decimal comma
 
 
 def cells(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[str, ...]]:
@@ -28,6 +31,22 @@ def cells(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[str, ..
     except CalamineError as error:
         raise OSError(str(error)) from error
     return found, (f"sheet {sheets[0]} of {len(sheets)}",) if sheets[1:] and not sheet else ()
+
+
+def written(cell: Any) -> str:
+    """A cell as text; a number without its decimals, because a workbook has no mark before them."""
+    return f"{cell:.0f}" if isinstance(cell, float) else str(cell).strip()
+
+
+def typed(rows: pd.DataFrame, decimal: str) -> pd.DataFrame:
+    """Rows with times as such, texts with decimal commas as numbers, and a sensor's number as its name."""
+    for name in rows.columns if decimal == "," else ():
+        rows[name] = rows[name].map(lambda cell: COMMA.sub(r"\1.\2", cell) if isinstance(cell, str) else cell)
+    if [*rows.columns].count(TIMESTAMP) == 1:
+        rows[TIMESTAMP] = times(rows[TIMESTAMP])
+    if [*rows.columns].count(SENSOR) == 1:
+        rows[SENSOR] = rows[SENSOR].map(written)
+    return rows
 
 
 def times(column: "pd.Series[Any]") -> "pd.Series[Any]":

@@ -86,6 +86,7 @@ class Good:
     layout: Layout = field(default_factory=Layout)
     said: str = ""
     file: str = "a.csv"
+    sensor: str = "5A2D"
 
 
 def plain(content: str, encoding: str = "utf-8") -> Callable[[Path], object]:
@@ -150,6 +151,12 @@ GOOD = (
     Good("all set", plain(text(stamps(SLASHES, ROME), mark=";", decimal=","), "cp1252"), Layout(timezone=ROME, dates="day-first", shape=Shape(";", ",", "cp1252", 1))),
     Good("an empty column at the end", plain(text(mark=";").replace("\n", ";\n")), said="values separated by semicolons"),
     Good("words far down", plain(text() + "2018-01-01T00:00:00Z,broken,,,\n")),
+    Good("epoch seconds, and words far down", plain(text([int(each.timestamp()) for each in TIMES]) + "1514764800,broken,,,\n")),
+    Good("days with decimal commas, and words far down", plain(text([str(each).replace(".", ",") for each in days()], mark=";", decimal=",") + "43101,5;broken;;;\n"), IN_ROME, "values separated by semicolons, decimal commas, time stamps as days of Excel"),
+    Good("short offsets, and words far down", plain(text([each[:-2] for each in stamps("%Y-%m-%d %H:%M:%S%z", ROME)]) + "2018-01-01 00:00:00+01,broken,,,\n")),
+    Good("Excel, decimal commas in texts", lambda path: workbook(path, {"data": [[str(each).replace(".", ",") for each in row] for row in sheet()]}), said="decimal commas", file="a.xlsx"),
+    Good("Excel, some numbers as texts with commas", lambda path: workbook(path, {"data": [[str(each).replace(".", ",") if place == 1 else each for place, each in enumerate(row)] for row in sheet()]}), said="decimal commas", file="a.xlsx"),
+    Good("Excel, a number as the sensor", lambda path: workbook(path, {"data": [["sensor" if row[0] == "timestamp" else 42.0, *row] for row in sheet()]}), sensor="42", file="a.xlsx"),
 )  # fmt: skip
 
 
@@ -158,7 +165,7 @@ def test_it_is_read_right(shape: Good, tmp_path: Path) -> None:
     """The same values at the same times, and one line that says what was detected."""
     path = tmp_path / shape.file
     shape.write(path)
-    recording = read([path], "5A2D", shape.layout)
+    recording = read([path], shape.sensor, shape.layout)
     at_ms = TIMES.as_unit("ms").asi8
     for name, values in zip(NAMES[1:], (OP1, OP2, TEMPERATURE, REFERENCE), strict=True):
         series = recording.series[name]
@@ -182,6 +189,7 @@ REFUSED: tuple[tuple[str, Callable[[Path], object], str], ...] = (
     ("an unclear date", plain(text(["05/06/2017 10:00"] * 400)), "expected dates that can be read in one way, got 05/06/2017; say which it is with --dates day-first or --dates month-first"),
     ("no time at all", plain(text(["soon"] * 400)), "expected time stamps as ISO 8601 or epoch, got 'soon' in row 1 after the header; write them like 2024-02-01T10:15:00Z"),
     ("a column twice", plain(text(names=("timestamp", "op1", "op1", "temperature", "reference"))), "expected each column once, got op1 twice; rename or remove one"),
+    ("times twice in a workbook", lambda path: workbook(path, {"data": [[row[0], *row] for row in sheet(days())]}), "expected each column once, got timestamp twice; rename or remove one"),
     ("rows of another width", plain(",".join(NAMES) + "\n" + "1505227980,231.4\n" * 9), "expected 5 cells in each row as in the header, got another number in all rows; is --separator right?"),
 )  # fmt: skip
 

@@ -44,6 +44,20 @@ def test_each_way_to_write_a_time(written: Any, expected: int) -> None:
     assert [expected] == parse_stamps(pd.Series([written])).at_ms.tolist()
 
 
+@pytest.mark.parametrize("other", ["2024-02-20 10:15", "18.02.2024 10:15 CET", "18.02.2024 10:15 +05:30"])
+def test_a_stamp_that_is_written_in_another_way_than_most_is_not_read(other: str) -> None:
+    """Part of it may look like a date, such as 24-02-20 in 2024-02-20."""
+    column = pd.Series(["13/02/2024 10:15", "14/02/2024 10:15", other])
+    assert parse_stamps(column).at_ms.tolist() == [1_707_819_300_000, 1_707_905_700_000, UNREADABLE]
+
+
+@pytest.mark.parametrize("mark", ["Z", "+00", "+00:00"])
+def test_stamps_with_and_without_an_offset(mark: str) -> None:
+    """Also with an offset of hours alone, as PostgreSQL writes it."""
+    column = pd.Series([f"2024-02-01 10:15:30{mark}", "2024-02-01 15:45:30"])
+    assert parse_stamps(column, zone("Asia/Kolkata")).at_ms.tolist() == [AT_MS, AT_MS]
+
+
 def test_trainer_and_agent_read_the_same_time() -> None:
     """A stamp in a recording and in a message is the same moment."""
     written = ["2024-02-01T10:15:30Z", "2024-02-01T10:15:30.5+05:30", "2024-02-01T10:15:30"]
