@@ -17,7 +17,7 @@ from model_export.archive.windows import windows_of
 from model_export.files import write_atomically
 from model_export.recordings.recording import Recording, Series
 from model_export.recordings.stamps import UNREADABLE, parse_stamps
-from model_export.recordings.tables import cadence_minutes
+from model_export.recordings.tables import cadence_minutes, require_columns
 
 Paths = str | PathLike[str]
 
@@ -38,6 +38,7 @@ class Bundle:
         recording = data if isinstance(data, Recording) else _recording(data, self.model)
         at_ms = np.unique(np.concatenate([series.at_ms for series in recording.series.values()]))
         names = (*self.model.measured, self.model.auxiliary)
+        require_columns(recording, names)
         columns = {name: _on(at_ms, recording.series[name]) for name in names}
         cadence = {name: cadence_minutes(recording.series[name].at_ms) for name in names}
         found = estimate(
@@ -78,12 +79,15 @@ def _recording(frame: pd.DataFrame, model: Model) -> Recording:
     if TIMESTAMP not in frame and not isinstance(frame.index, pd.DatetimeIndex):
         raise BadRecording(f"predict: expected a column {TIMESTAMP} or an index of times, got neither")
     at_ms = parse_stamps(stamps).at_ms
+    if len(at_ms) and (at_ms == UNREADABLE).all():
+        raise BadRecording(f"predict: expected times as ISO 8601 or epoch, got {str(stamps.iloc[0])!r:.40}")
     series = {}
     for name in names:
         values = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-        times, first = np.unique(at_ms, return_index=True)
-        kept = np.isfinite(values[first]) & (times != UNREADABLE)
-        series[name] = Series(times[kept], values[first][kept])
+        # Of several rows with one time, some may have only other columns.
+        kept = np.isfinite(values) & (at_ms != UNREADABLE)
+        times, first = np.unique(at_ms[kept], return_index=True)
+        series[name] = Series(times, values[kept][first])
     return Recording("data", model.sensor, model.measured, series, {}, ())
 
 

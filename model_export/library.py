@@ -32,7 +32,7 @@ from model_export.recordings.names import dataset_of, identity
 from model_export.recordings.recording import CELL, REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.stamps import Dates, parse_window
 from model_export.recordings.table_files import Shape
-from model_export.recordings.tables import Layout, read
+from model_export.recordings.tables import Layout, read, require_columns
 from model_export.regression.metrics import Score
 
 
@@ -146,6 +146,7 @@ def fit(
     `window` is a length such as "1h", or milliseconds. `strict` refuses a recording with a grave fault. With
     `out` the bundle is also written to a file.
     """
+    require_columns(recording, [REFERENCE])
     recipe, source = recipe or Recipe(), Source(Layout(), reference, test_share, _window_ms(window))
     found = examined(recording, source, strict=strict, sensor_type=recipe.sensor_type)
     with TemporaryDirectory() as folder:
@@ -190,6 +191,7 @@ def adapt(
 ) -> Adapted:
     """The bundle with a gain and an offset fitted to the first windows of a recording elsewhere."""
     model = bundle.model
+    require_columns(recording, [*model.measured, TEMPERATURE, REFERENCE])
     source = Source(Layout(), reference, test_share, model.window_ms)
     found = examined(recording, source, strict=strict, sensor_type=model.sensor_type)
     return adapt_windows(
@@ -231,6 +233,8 @@ def diagnose(
     *recordings: Recording, window: str | int = WINDOW_MS, reference: Stamp = "auto", sensor_type: str = CELL
 ) -> list[Finding]:
     """The faults of recordings, the gravest first (docs/doctor.md)."""
+    for one in recordings:
+        require_columns(one, [REFERENCE])
     how = reference, _window_ms(window), sensor_type
     return findings_of([case_of(one, dataset_of(one), *how) for one in recordings])
 
@@ -246,14 +250,14 @@ def _window_ms(window: str | int) -> int:
 
 def beside(model: Model, recording: Recording, reference: Stamp | None) -> Dataset:
     """Windows with all channels of the model, measured or not."""
-    if missing := [name for name in (*model.measured, TEMPERATURE) if name not in recording.series]:
-        raise BadRecording(f"{recording.name}: expected {missing[0]}, got {', '.join(recording.series)}")
+    require_columns(recording, (*model.measured, TEMPERATURE, *([REFERENCE] if reference else ())))
     chosen = replace(recording, channels=model.measured)
     return windows(chosen, model.unit, reference, model.window_ms).warmed(model.warming)
 
 
 def _converted(recording: Recording, model: Model, unit: str | None) -> Recording:
     """The recording with its reference in the model's unit."""
+    require_columns(recording, [REFERENCE])
     if unit in (None, model.unit):
         return recording
     factor = PublishUnit(model.unit).factor(model.gas, unit or "")

@@ -1,0 +1,66 @@
+"""The library on tables and recordings as people have them: estimates, or one line that says why not."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edge_agent.core.errors import BadRecording
+from model_export import library
+from model_export.bundle import Bundle
+from model_export.recordings.recording import Recording, Series
+from tests.support.models import linear
+
+TIMES = pd.date_range("2024-02-01T10:00:00Z", periods=60, freq="1min")
+TABLE = pd.DataFrame(
+    {
+        "timestamp": TIMES.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "op1": 231.0 + np.arange(60) % 7,
+        "op2": 206.0,
+        "temperature": 24.5,
+    }
+)
+CHANNELS = {
+    name: Series(TIMES.as_unit("ms").asi8, TABLE[name].to_numpy()) for name in ("op1", "op2", "temperature")
+}
+ALONE = Recording("a.csv", "5A2D", ("op1", "op2"), CHANNELS, {}, ())
+
+
+def test_a_row_for_each_channel_gives_the_same_estimates() -> None:
+    """Rows of one time may have one column each, as in a table of messages."""
+    bundle = Bundle(linear())
+    whole = bundle.predict(TABLE)
+    rows = pd.concat([TABLE[["timestamp", name]] for name in CHANNELS]).sort_values("timestamp")
+    assert whole["value"].notna().all()
+    pd.testing.assert_frame_equal(whole, bundle.predict(rows))
+
+
+def test_a_table_without_a_readable_time_is_refused() -> None:
+    with pytest.raises(BadRecording) as caught:
+        Bundle(linear()).predict(TABLE.assign(timestamp="soon"))
+    assert str(caught.value) == "predict: expected times as ISO 8601 or epoch, got 'soon'"
+
+
+@pytest.mark.parametrize(
+    ("call", "missing"),
+    [
+        (lambda: library.fit(ALONE), "reference"),
+        (lambda: library.evaluate(Bundle(linear()), ALONE), "reference"),
+        (lambda: library.evaluate(Bundle(linear()), ALONE, unit="ppb"), "reference"),
+        (lambda: library.adapt(Bundle(linear()), ALONE), "reference"),
+        (lambda: library.diagnose(ALONE), "reference"),
+        (lambda: Bundle(linear()).predict(_without("op2")), "op2"),
+        (lambda: library.transfer(Bundle(linear()), ALONE, _without("op2")), "op2"),
+    ],
+)
+def test_a_recording_without_a_column_is_refused(call: Callable[[], object], missing: str) -> None:
+    """A reference is read only if there is one, so a recording may have none."""
+    with pytest.raises(BadRecording, match=f"^a.csv: expected a column {missing}, got op1, "):
+        call()
+
+
+def _without(name: str) -> Recording:
+    series = {each: values for each, values in CHANNELS.items() if each != name}
+    return replace(ALONE, channels=("op1",), series=series)
