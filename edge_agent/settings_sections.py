@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from edge_agent.core import windows
 from edge_agent.core.windows import COVERAGE
-from edge_agent.settings_values import Count, GasTopic, Name, OneTopic, Positive
+from edge_agent.settings_values import AqsSite, Count, DiscoveryTopic, GasTopic, Name, OneTopic, Positive
 
 
 class Section(BaseModel):
@@ -81,7 +81,7 @@ class Site(Section):
     longitude: float = Field(ge=-180, le=180)
     radius_m: float = Field(100, gt=0, le=100_000)
     elevation_m: float | None = Field(None, ge=-500, le=9_000)
-    aqs: str | None = Field(None, pattern="^[0-9A-Z]{12}$")
+    aqs: AqsSite | None = None
 
 
 class Journal(Section):
@@ -130,7 +130,7 @@ class Alert(Section):
 class HomeAssistant(Section):
     """Where Home Assistant looks for discovery messages."""
 
-    discovery: str = Field("homeassistant", pattern=r"^[\w-]+(/[\w-]+)*$", max_length=128)
+    discovery: DiscoveryTopic = "homeassistant"
 
 
 class Log(Section):

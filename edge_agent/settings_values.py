@@ -1,5 +1,6 @@
 """The kinds of values that settings have, each with its own check."""
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -46,8 +47,23 @@ def _gas_topic(value: str) -> str:
     return value
 
 
+# Not Field(pattern=...): as soon as there is one, the regular expressions of pydantic take 1 MB.
+def _discovery_topic(value: str) -> str:
+    if not re.fullmatch(r"[\w-]+(/[\w-]+)*", value) or len(value) > 128:
+        raise ValueError("expected at most 128 letters, digits, - and _, with single slashes between them")
+    return value
+
+
+def _aqs_site(value: str) -> str:
+    if not re.fullmatch("[0-9A-Z]{12}", value):
+        raise ValueError("expected 12 digits or capital letters")
+    return value
+
+
 Host = Annotated[str, AfterValidator(_host)]
 Name = Annotated[str, AfterValidator(_one_name)]
 AgentTopic = Annotated[str, AfterValidator(_agent_topic)]
 OneTopic = Annotated[str, AfterValidator(_one_topic)]
 GasTopic = Annotated[str, AfterValidator(_gas_topic)]
+DiscoveryTopic = Annotated[str, AfterValidator(_discovery_topic)]
+AqsSite = Annotated[str, AfterValidator(_aqs_site)]

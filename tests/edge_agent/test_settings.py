@@ -105,6 +105,15 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
             "uplink: expected another host, port or client_id than in broker",
         ),
         ("[broker]\nca_file = 'x'", "broker: expected tls = true beside ca_file or certificate_file"),
+        (
+            "[homeassistant]\ndiscovery = 'ha//x'",
+            "homeassistant.discovery: expected at most 128 letters, digits, - and _, "
+            "with single slashes between them, got 'ha//x'",
+        ),
+        (
+            "[[sites]]\nname = 'T'\nlatitude = 0\nlongitude = 0\naqs = '84006037110x'",
+            "sites.0.aqs: expected 12 digits or capital letters, got '84006037110x'",
+        ),
         ("[position]\nlatitude = 91", "position.latitude: expected less than or equal to 90, got 91"),
         ("[position]\nlatitude = 52.5", "position: expected latitude and longitude together"),
         (
