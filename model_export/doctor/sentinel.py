@@ -61,11 +61,13 @@ def _at_end(column: str, series: Series, sign: float) -> Iterator[Sentinel]:
         if visits(series, value) < REPEATS:
             return
         others = values[values != value]
-        if not len(others):
+        is_code = value in CODES
+        spread = _range(others)
+        # Others that do not change do not say what is far, and codes alone do not say what is measured.
+        if not (spread or is_code) or np.isin(others, CODES).all():
             return
         nearest = _end(others, sign)
-        far = FAR_CODE if value in CODES else FAR
-        if abs(nearest - value) <= far * _range(others):
+        if abs(nearest - value) <= (FAR_CODE if is_code else FAR) * spread:
             return
         count = len(values) - len(others)
         yield Sentinel(column, value, count, count / len(series.values), _between(value, nearest), nearest)
@@ -79,7 +81,7 @@ def _end(values: Array, sign: float) -> float:
 def _range(values: Array) -> float:
     """The range of the middle of the values, without the usual codes."""
     measured = values[~np.isin(values, CODES)]
-    low, high = np.percentile(measured if len(measured) else values, MIDDLE)
+    low, high = np.percentile(measured, MIDDLE) if len(measured) else (0.0, 0.0)
     return float(high - low)
 
 

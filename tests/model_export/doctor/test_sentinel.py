@@ -35,6 +35,26 @@ def test_two_codes_in_one_column_are_both_found() -> None:
     assert [one.value for one in sentinel.found_in(both)] == [-9999.0, -999.0]
 
 
+@pytest.mark.parametrize(
+    "levels", [(206.1, 206.2), (0.0, 1.0), (-9999.0, 9999.0), (206.1, *(206.2,) * 98, 206.3)]
+)
+def test_a_column_of_a_few_levels_has_no_codes(levels: tuple[float, ...]) -> None:
+    """A coarse converter, or a dead channel that flickers: nothing would be left of the column."""
+    sound = colocation(days=3.0)
+    series = sound.series["op2"]
+    values = np.random.default_rng(0).choice(levels, len(series.values))
+    flat = replace(sound, series={**sound.series, "op2": Series(series.at_ms, values)})
+    assert sentinel.found_in(flat) == ()
+    assert "dead_channel" in {one.code for one in findings_of([case_of(flat, "T-W")])}
+
+
+def test_a_code_in_a_column_that_does_not_change_is_found() -> None:
+    sound = colocation(days=3.0)
+    series = sound.series["op2"]
+    still = replace(sound, series={**sound.series, "op2": Series(series.at_ms, series.values * 0.0 + 206.1)})
+    assert [one.value for one in sentinel.found_in(coded(still, "op2", -9999.0))] == [-9999.0]
+
+
 def test_a_code_is_the_only_grave_finding_it_makes() -> None:
     """It is not called clipped or stuck as well, and the smooth law is fitted without it."""
     (finding,) = [
