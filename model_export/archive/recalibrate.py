@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -53,23 +52,24 @@ def recalibrate(task: Task) -> list[Fact]:
     return facts
 
 
-def target(part: Part, models: Mapping[str, Model], out: Path) -> Path:
-    """The file of a part; other models have other files, so nothing is ever overwritten."""
-    ids = " ".join(sorted(model.id for model in models.values()))
-    return out / part.name / f"{sha256(ids.encode()).hexdigest()[:16]}.parquet"
+def _made_from(part: Part, models: Mapping[str, Model]) -> str:
+    """The models and the files of a part: with others its estimates are others."""
+    ids = sorted(model.id for model in models.values())
+    return " ".join([*ids, *(f"{path.name}:{path.stat().st_size}" for path in part.files())])
 
 
 def _one(
     task: Task, part: Part, earlier: Part | None, past: Past | None, models: Mapping[str, Model]
 ) -> tuple[list[Fact], Past | None]:
-    path = target(part, models, task.out)
-    if path.exists():
-        return written.facts_of(path), None
+    there = Part(part.sensor, part.month, task.out / part.name)
+    made_from, last = _made_from(part, models), written.newest(there.files())
+    if last and last.made_from == made_from:
+        return last.facts, None
     if part.sensor and part.sensor not in models:
         raise BadRecording(f"{part.sensor}: expected a bundle, got none; make one with model-export fit")
     past = _last_day(earlier, part, models) if past is None else past
     rows, left_out = read(part, _channels(models))
-    old = _superseded(part, path, models, task.out)
+    old = _superseded(there, models)
     tables, facts, after = [], list[Fact](), Past()
     for sensor, own in rows.items():
         try:
@@ -82,7 +82,7 @@ def _one(
         tables.append(written.table(made, before))
         facts.append(_fact(part, made, before, own, left_out))
     if tables:
-        written.write(path, tables, facts)
+        written.write(there.folder, tables, facts, made_from, last)
     return facts, after
 
 
@@ -126,10 +126,9 @@ def _last_day(earlier: Part | None, part: Part, models: Mapping[str, Model]) -> 
         return {}
 
 
-def _superseded(part: Part, path: Path, models: Mapping[str, Model], out: Path) -> dict[str, Rows]:
-    """The estimates of an earlier recalibration of this part into the same folder."""
-    there = Part(part.sensor, part.month, out / part.name)
-    if not [file for file in there.files() if file != path]:
+def _superseded(there: Part, models: Mapping[str, Model]) -> dict[str, Rows]:
+    """The estimates of earlier recalibrations of a part into the same folder."""
+    if not there.files():
         return {}
     return {sensor: newest(rows) for sensor, rows in read(there, _channels(models))[0].items()}
 

@@ -1,6 +1,6 @@
 """A whole archive: its series as tasks, then one table and one page about what has changed.
 
-OUT/sensor=5A2D/month=2024-02/9f3c01ab23cd4567.parquet     estimates; another model has another file
+OUT/sensor=5A2D/month=2024-02/9f3c01ab23cd4567.parquet     estimates; every run that changes them has a file
 OUT/_changes/77aa01ab23cd4567.parquet, .html               what has changed, by sensor and month
 """
 
@@ -23,6 +23,7 @@ from model_export.archive.recalibrate import Fact, Task, recalibrate
 from model_export.engine.run import Open, Progress, Say, run_all
 from model_export.files import remove_leftovers, write_atomically
 
+NAMED = ("sensor", "month", "model", "revision", "windows")
 FOLDER = "_changes"  # readers of Parquet folders pass over names that begin so
 
 
@@ -92,8 +93,8 @@ def _task(series: Series, models: Mapping[str, Path], request: Request) -> Task:
 
 
 def _write(facts: Sequence[Fact], skipped: Sequence[Mapping[str, str]], out: Path) -> Path:
-    """The table and the page; their name depends on the models and the parts, as those of all files do."""
-    names = Counter(f"{fact['sensor']} {fact['month']} {fact['model']}" for fact in facts)
+    """The table and the page; their name depends on the models, the parts and their revisions."""
+    names = Counter(" ".join(str(fact[name]) for name in NAMED) for fact in facts)
     stem = sha256("\n".join(sorted(names)).encode()).hexdigest()[:16]
     table = BytesIO()
     pq.write_table(pa.Table.from_pylist(list(facts)), table)

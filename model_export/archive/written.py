@@ -1,8 +1,9 @@
 """Estimates as a Parquet file: the fields of the wire contract, and what each estimate supersedes."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from model_export.files import write_atomically
 CAUSE, FINAL = "recalibrated", "final"
 DIGITS = 9  # decimals, as published
 FACTS = b"respire"  # the key of the summary in a file's metadata
+MADE_FROM = b"respire_made_from"  # the key of the models and files that it was made from
 TIME = pa.timestamp("ms", "UTC")
 # Looking for repeated measurements takes most of the time of writing, and finds none.
 REPEATED = [
@@ -98,22 +100,52 @@ def table(estimates: Estimates, before: Before) -> Any:
     )
 
 
-def write(path: Path, tables: Sequence[Any], facts: Sequence[Mapping[str, Any]]) -> None:
-    """One file for the tables of all sensors of a part, with its summary in its metadata; by rename."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file that was written before: its name, its summary, and what it was made from."""
+
+    name: str
+    facts: list[dict[str, Any]]
+    made_from: str
+
+    @property
+    def revision(self) -> int:
+        """The highest in it; a file that was written later has a higher one."""
+        return max((fact.get("revision", 0) for fact in self.facts), default=0)
+
+
+def write(
+    folder: Path,
+    tables: Sequence[Any],
+    facts: Sequence[Mapping[str, Any]],
+    made_from: str,
+    last: Written | None,
+) -> None:
+    """One file for the tables of all sensors of a part, with its summary in its metadata; by rename.
+
+    Its name depends on what it was made from, and on the `last` one that it supersedes: none is overwritten.
+    """
     joined = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
-    joined = joined.replace_schema_metadata({FACTS: json.dumps(list(facts)).encode()})
+    joined = joined.replace_schema_metadata(
+        {FACTS: json.dumps(list(facts)).encode(), MADE_FROM: made_from.encode()}
+    )
     data = BytesIO()
     pq.write_table(joined, data, use_dictionary=REPEATED)
-    write_atomically(path, data.getvalue())
+    digest = sha256(f"{made_from} {last.name if last else ''}".encode()).hexdigest()[:16]
+    write_atomically(folder / f"{digest}.parquet", data.getvalue())
 
 
-def facts_of(path: Path) -> list[dict[str, Any]]:
-    """The summary in a file that was written before."""
+def newest(paths: Iterable[Path]) -> Written | None:
+    """The file that was written last into the folder of a part."""
+    return max(map(_written, paths), key=lambda one: one.revision, default=None)
+
+
+def _written(path: Path) -> Written:
     try:
-        found: list[dict[str, Any]] = json.loads(pq.read_schema(path).metadata[FACTS])
+        said = pq.read_schema(path).metadata
+        return Written(path.name, json.loads(said[FACTS]), said[MADE_FROM].decode())
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise BadRecording(f"{path}: expected a file written by recalibrate; name another --out") from error
-    return found
 
 
 def _same(text: str | None, count: int) -> Any:

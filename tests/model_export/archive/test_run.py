@@ -112,6 +112,42 @@ def test_nothing_is_overwritten_and_a_second_model_is_the_next_revision(tmp_path
     assert [row["superseded_model"] for row in new] == [row["model"] for row in old]
 
 
+def newest(out: Path) -> dict[Any, Any]:
+    """Start -> model, of the highest revision."""
+    rows = sorted(estimates(out), key=lambda row: int(row["revision"]))
+    return {row["start"]: row["model"] for row in rows}
+
+
+def test_the_bundles_of_the_last_run_have_the_highest_revision(tmp_path: Path) -> None:
+    """Also if they were used before: the second ones may turn out to be worse. Then nothing is done again."""
+    save_months(tmp_path / "in")
+    first = save_bundles(tmp_path / "first", "5A2D")
+    second = save_bundles(tmp_path / "second", "5A2D", seed=9)
+    for bundles in (first, second, first):
+        figures = recalibrated(tmp_path / "in", bundles, tmp_path / "out")
+    [model] = {bundle.decode(path.read_bytes()).id for path in first.iterdir()}
+    assert {*newest(tmp_path / "out").values()} == {model}
+    assert {row["revision"] for row in estimates(tmp_path / "out")} == {1, 2, 3}
+    assert figures["changed"] > 0
+    assert len([*tmp_path.glob("out/_changes/*.html")]) == 3
+    before = [*tmp_path.glob("out/**/*.parquet")]
+    recalibrated(tmp_path / "in", first, tmp_path / "out")
+    assert [*tmp_path.glob("out/**/*.parquet")] == before
+
+
+def test_a_part_that_has_grown_is_done_again(tmp_path: Path) -> None:
+    """The month that goes on has more readings with every run."""
+    at_ms, columns = minutes("2024-02-28", 1.0)
+    bundles = save_bundles(tmp_path / "bundles", "5A2D")
+    for count in (720, 1_440):
+        part = {name: values[:count] for name, values in columns.items()}
+        save(tmp_path / "in" / FEBRUARY / "r.parquet", at_ms[:count], part)
+        recalibrated(tmp_path / "in", bundles, tmp_path / "out")
+    assert len(newest(tmp_path / "out")) == 96
+    rows = estimates(tmp_path / "out")
+    assert sorted(int(row["revision"]) for row in rows) == [1] * 96 + [2] * 48
+
+
 def test_published_estimates_are_enough(tmp_path: Path) -> None:
     """Their inputs and minutes give the values that the raw readings give."""
     save_months(tmp_path / "in")
