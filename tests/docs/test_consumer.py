@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from edge_agent.core.messages import Estimate, encode_estimate
-from tests.support.broker import Mosquitto, client, wait_until
+from tests.support.broker import AT_MOST_S, Mosquitto, client, wait_until
 from tests.support.processes import start
 
 TEXT = (Path(__file__).parents[2] / "docs" / "mqtt.md").read_text()
@@ -35,7 +35,7 @@ def send(broker: Mosquitto, *estimates: Estimate) -> bool:
     with client(broker) as vans:
         for each in estimates:
             topic = f"respire/{each.agent}/calibrated/5A2D/co"
-            vans.publish(topic, encode_estimate(each), qos=1).wait_for_publish(10)
+            vans.publish(topic, encode_estimate(each), qos=1).wait_for_publish(AT_MOST_S)
     return True
 
 
@@ -46,7 +46,7 @@ def consuming(program: Path, broker: Mosquitto, out: Path) -> Iterator[None]:
         process = start([sys.executable, program, broker.host, str(broker.port)], stdout=stdout)
     yield
     process.terminate()
-    process.wait(10)
+    process.wait(AT_MOST_S)
 
 
 def test_it_gets_every_estimate_of_two_vans_over_restarts(tmp_path: Path) -> None:

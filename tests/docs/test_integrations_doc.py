@@ -25,7 +25,7 @@ from edge_agent.settings import Settings
 from tests.conftest import make_model
 from tests.edge_agent.test_export import WINDOW_MS, estimate
 from tests.edge_agent.test_prometheus import HEALTH
-from tests.support.broker import Broker, client, wait_until
+from tests.support.broker import AT_MOST_S, Broker, client, wait_until
 from tests.support.processes import run_program, start
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +56,7 @@ def test_each_alert_runs_the_command_once(tmp_path: Path, broker: Broker) -> Non
         def publish(transition: Transition) -> bool:
             topic = f"respire/van-1/alert/{transition.sensor}/co-8h"
             payload = json.dumps(alert_record(transition, "van-1"))
-            publisher.publish(topic, payload, qos=1, retain=True).wait_for_publish(10)
+            publisher.publish(topic, payload, qos=1, retain=True).wait_for_publish(AT_MOST_S)
             return out.exists()
 
         publish(raised._replace(sensor="OLD"))
@@ -88,7 +88,7 @@ def test_alerts_wait_in_the_broker_while_the_program_is_away(tmp_path: Path, dur
         def publish(state: str) -> bool:
             record = alert_record(Transition(limit, "5A2D", state, 0, next(times), 9.42, "ppm"), "van-1")
             topic = "respire/van-1/alert/5A2D/co-8h"
-            publisher.publish(topic, json.dumps(record), qos=1, retain=True).wait_for_publish(10)
+            publisher.publish(topic, json.dumps(record), qos=1, retain=True).wait_for_publish(AT_MOST_S)
             return out.exists()
 
         first = start(command, stdout=subprocess.DEVNULL)

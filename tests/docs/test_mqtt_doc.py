@@ -26,7 +26,7 @@ from edge_agent.core.topics import CONSENSUS
 from edge_agent.core.windows import MAX_TOTAL, Windows
 from tests.support.agents import QUICK, Collector, bundles, health, publish, readings, retained
 from tests.support.agents import agent as agent  # noqa: PLC0414 - a fixture
-from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.broker import AT_MOST_S, AgentProcess, Broker, client, wait_until
 from tests.support.processes import start
 
 __all__ = ["bundles"]
@@ -137,7 +137,7 @@ def test_every_field_of_a_position_is_described(tmp_path: Path, broker: Broker, 
             here = line.replace("2024-02-01T10:15:30Z", "2024-02-01T09:00:30Z").replace(
                 "1706782530", "1706778060"
             )
-            van.publish("van/position", here.strip(), qos=1).wait_for_publish(10)
+            van.publish("van/position", here.strip(), qos=1).wait_for_publish(AT_MOST_S)
         publish(van, readings(minutes=16, sensors=("5A2D",)))
         wait_until(lambda: collector.estimates)
         told = health(broker)["position"]
@@ -213,7 +213,9 @@ def test_the_consumer_of_the_document_runs(tmp_path: Path, agent: AgentProcess, 
     with client(broker) as publisher, client(broker) as ear:
         early = b'{"agent":"EARLY","sensor":"","start":"","revision":0,"value":0,"unit":"","quality":9}'
         topic = "respire/van-1/calibrated/5A2D/co"
-        publisher.publish("respire/early/calibrated/5A2D/co", early, qos=1, retain=True).wait_for_publish(10)
+        publisher.publish("respire/early/calibrated/5A2D/co", early, qos=1, retain=True).wait_for_publish(
+            AT_MOST_S
+        )
         collector = Collector(ear, topic)
         command = [sys.executable, file, broker.host, str(broker.port)]
         with start(command, stdout=subprocess.PIPE, text=True) as consumer:
@@ -224,7 +226,7 @@ def test_the_consumer_of_the_document_runs(tmp_path: Path, agent: AgentProcess, 
             wait_until(lambda: len(collector.payloads) >= 2)
             heard = sorted(collector.once().items())[:2]
             again = retained(broker, f"{topic}/latest")
-            publisher.publish(topic, again, qos=1).wait_for_publish(10)
+            publisher.publish(topic, again, qos=1).wait_for_publish(AT_MOST_S)
             # Another van has a sensor of the same name.
             other = again.replace(b"van-1", b"van-2")
             publisher.publish("respire/van-2/calibrated/5A2D/co", other, qos=1)

@@ -43,7 +43,7 @@ def export(directory: Path, *options: str, sites: str = SITES) -> subprocess.Com
         "aqcsv",
         *options,
     ]
-    return run_program(command, env=dict(os.environ), capture_output=True, text=True, timeout=60)
+    return run_program(command, env=dict(os.environ), capture_output=True, text=True)
 
 
 def test_a_value_at_a_site_is_a_row_of_twenty_columns(journal: Journal, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 def export(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "EDGE_AGENT_STATE": str(directory)}
     command = [sys.executable, "-m", "edge_agent", "export", *options]
-    return run_program(command, env=environment, capture_output=True, text=True, timeout=60)
+    return run_program(command, env=environment, capture_output=True, text=True)
 
 
 def rows(done: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:

@@ -54,7 +54,7 @@ def test_a_thousand_hostile_bundles_stop_no_sound_sensor(tmp_path: Path) -> None
     for sensor in sound:
         (tmp_path / f"{sensor}.bundle").write_bytes(bundle.encode(make_model(sensor)))
     done = subprocess.run(
-        [sys.executable, "-c", SERVE, str(tmp_path)], capture_output=True, text=True, check=True, timeout=300
+        [sys.executable, "-c", SERVE, str(tmp_path)], capture_output=True, text=True, check=True
     )
     told = json.loads(done.stdout)
     print(f"{told['refused']} refused, {len(told['served'])} served, peak {told['peak_kb']} kB")

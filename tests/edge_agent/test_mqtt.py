@@ -13,7 +13,7 @@ import pytest
 from deploy.demo.brokers import mosquitto
 from edge_agent.inbox import Connected, Disconnected, Event, Inbox, Message, Published
 from edge_agent.mqtt import Address, Connection
-from tests.support.broker import AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
+from tests.support.broker import AT_MOST_S, AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program
 
@@ -61,7 +61,7 @@ def line(port: int, **address: Any) -> Iterator[Line]:
 def send(broker: Broker, *payloads: bytes) -> None:
     with client(broker) as publisher:
         for payload in payloads:
-            publisher.publish("sensors/5A2D/op1", payload, qos=1).wait_for_publish(10)
+            publisher.publish("sensors/5A2D/op1", payload, qos=1).wait_for_publish(AT_MOST_S)
 
 
 def test_a_publication_is_told_when_the_broker_has_it(broker: Broker) -> None:
@@ -84,10 +84,10 @@ def test_a_session_is_kept_and_what_came_meanwhile_arrives(durable_broker: Broke
 
 def test_what_the_broker_had_retained_is_told_apart_from_what_is_said_now(broker: Broker) -> None:
     with client(broker) as publisher:
-        publisher.publish("sensors/5A2D/op1", b"1", qos=1, retain=True).wait_for_publish(10)
+        publisher.publish("sensors/5A2D/op1", b"1", qos=1, retain=True).wait_for_publish(AT_MOST_S)
         with line(broker.port) as mine:
             mine.wait_for(Message)
-            publisher.publish("sensors/5A2D/op1", b"2", qos=1, retain=True).wait_for_publish(10)
+            publisher.publish("sensors/5A2D/op1", b"2", qos=1, retain=True).wait_for_publish(AT_MOST_S)
             mine.wait_for(Message, 2)
             told = [(event.payload, event.retain) for event in mine.of(Message) if isinstance(event, Message)]
     assert told == [(b"1", True), (b"2", False)]
@@ -144,7 +144,7 @@ def test_an_acknowledgement_between_two_connections_is_not_sent(durable_broker: 
         def dial_slowly() -> object:
             """A handshake over a mobile network."""
             attempts.append(dial())
-            go_on.wait(10)
+            go_on.wait(AT_MOST_S)
             return attempts[-1]
 
         paho._create_socket = dial_slowly  # type: ignore[assignment, method-assign]
@@ -183,7 +183,7 @@ def test_leaving_is_possible_while_more_comes_than_anybody_takes(broker: Broker)
     wait_until(lambda: mine.inbox.crowded, what="a crowd")
     leaving = threading.Thread(target=mine.connection.stop, daemon=True)
     leaving.start()
-    leaving.join(10)
+    leaving.join(AT_MOST_S)
     assert not leaving.is_alive()
 
 

@@ -116,7 +116,7 @@ def test_goodbye_is_said_although_the_broker_acknowledges_nothing(journal: Journ
         with proxy.deaf():
             way.publisher.flush()
             way.publisher.publish_offline()
-            wait_until(lambda: way.on("status") == [b"offline"], 5, "goodbye")
+            wait_until(lambda: way.on("status") == [b"offline"], what="goodbye")
         way.connection.stop()
     proxy.close()
 
@@ -162,7 +162,7 @@ def test_a_newcomer_finds_status_the_newest_and_the_cards(way: Way, journal: Jou
     way.publisher.publish_health('{"v":1}')
     way.publisher.flush()
     kept: dict[str, bytes] = {}
-    wait_until(lambda: way.on("health"))
+    wait_until(lambda: way.on("health") and way.on("calibrated/5A2D/co/latest"))
     with client(broker) as newcomer:
         newcomer.on_message = lambda *m: kept.update({m[2].topic: m[2].payload} if m[2].retain else {})
         newcomer.subscribe([("respire/#", 1)])
@@ -193,6 +193,6 @@ def test_a_card_whose_model_went_while_the_broker_was_away_is_taken_down(
     later.publisher.republish([make_model("D3EB")])
     later.publisher.flush()
     wait_until(lambda: later.on("calibrated/D3EB/model")[1:])  # the first was retained
+    for sensor in ("5A2D", "5CB6"):
+        wait_until(lambda sensor=sensor: later.on(f"calibrated/{sensor}/model")[-1] == b"")  # type: ignore[misc]
     later.connection.stop()
-    assert later.on("calibrated/5A2D/model")[-1] == b""
-    assert later.on("calibrated/5CB6/model")[-1] == b""

@@ -93,7 +93,7 @@ def on_a_terminal(*arguments: str) -> tuple[int, str]:
     """The exit code and stdout of a command whose stdout is a terminal."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "edge_agent", *arguments]
-    done = run_program(command, stdout=theirs, capture_output=False, timeout=60)
+    done = run_program(command, stdout=theirs, capture_output=False)
     os.close(theirs)
     with os.fdopen(ours, "rb") as end:
         text = end.read1(65_536).decode().replace("\r\n", "\n")

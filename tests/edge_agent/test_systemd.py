@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from edge_agent.systemd import Notifier
-from tests.support.broker import AgentProcess, Broker
+from tests.support.broker import AT_MOST_S, AgentProcess, Broker
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def systemd(tmp_path: Path) -> Iterator[socket.socket]:
     """What systemd holds at the other end; its name has an @ in it, though not at the start."""
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as end:
         end.bind(str(tmp_path / "notify@1"))
-        end.settimeout(20)
+        end.settimeout(AT_MOST_S)
         yield end
 
 
@@ -67,9 +67,10 @@ def test_the_agent_is_ready_alive_and_stopping(
     agent.start(NOTIFY_SOCKET=systemd.getsockname(), WATCHDOG_USEC="200000")
     heard = [systemd.recv(500).split(b"\n")[0] for _ in range(4)]
     assert heard == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
-    assert agent.stop() == 0
-    systemd.settimeout(0)
+    assert agent.process
+    agent.process.terminate()
     rest: list[bytes] = []
     while not rest or rest[-1] != b"STOPPING=1":
         rest.append(systemd.recv(500).split(b"\n")[0])
     assert set(rest[:-1]) <= {b"WATCHDOG=1"}
+    assert agent.process.wait(AT_MOST_S) == 0

@@ -17,7 +17,7 @@ from edge_agent.core import bundle
 from edge_agent.core.messages import Reading, decode_estimate
 from tests.conftest import make_model
 from tests.support.agents import publish, retained
-from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.broker import AT_MOST_S, AgentProcess, Broker, client, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program, start
 
@@ -126,7 +126,7 @@ def last_window() -> list[Reading]:
 
 
 def put(publisher: Client, topic: str, payload: bytes) -> None:
-    publisher.publish(topic, payload, qos=1, retain=True).wait_for_publish(10)
+    publisher.publish(topic, payload, qos=1, retain=True).wait_for_publish(AT_MOST_S)
 
 
 @pytest.mark.long

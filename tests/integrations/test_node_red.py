@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deploy.demo.processes import free_port, listening
-from tests.support.broker import Broker, client, wait_until
+from tests.support.broker import AT_MOST_S, Broker, client, wait_until
 from tests.support.needs import require
 from tests.support.processes import start
 from tests.support.van import estimate
@@ -35,7 +35,7 @@ def test_the_flow_writes_a_row_for_each_estimate(tmp_path: Path, broker: Broker)
 
         def publish(message: dict[str, Any]) -> bool:
             topic = f"respire/van-1/calibrated/{message['sensor']}/co"
-            publisher.publish(topic, json.dumps(message), qos=1).wait_for_publish(10)
+            publisher.publish(topic, json.dumps(message), qos=1).wait_for_publish(AT_MOST_S)
             return file.exists()
 
         wait_until(lambda: publish(estimate("PROBE", time.time())), what="its subscription")

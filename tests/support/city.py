@@ -12,7 +12,7 @@ from paho.mqtt.properties import Properties
 
 from deploy.demo.brokers import mosquitto
 from deploy.demo.processes import Process, free_port, listening
-from tests.support.broker import wait_until
+from tests.support.broker import AT_MOST_S, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program, start
 
@@ -59,7 +59,7 @@ class City:
         """Stop it as an operator would."""
         assert self.process
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(AT_MOST_S)
 
     def context(self, name: str | None, authority: Path | None = None) -> ssl.SSLContext:
         """What a client with the certificate of `name` needs, as strict as Python 3.13 is by itself."""

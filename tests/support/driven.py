@@ -3,17 +3,19 @@
 import json
 import sqlite3
 from contextlib import closing
+from itertools import count
 from pathlib import Path
+from queue import SimpleQueue
 
 import msgpack  # type: ignore[import-untyped]
-from paho.mqtt.client import Client
+from paho.mqtt.client import Client, MQTTMessage
 
 from edge_agent.agent import Agent
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
 from edge_agent.settings import Settings
 from tests.edge_agent.test_clock import HandClock
 from tests.support.agents import START_MS
-from tests.support.broker import Broker, wait_until
+from tests.support.broker import AT_MOST_S, Broker, wait_until
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -35,6 +37,8 @@ class Driven:
             journal={"commit_messages": 1, "durability": "process-crash", "max_mb": max_mb},
         )
         self._agent = Agent(settings, clock)
+        self._came, self._numbers = SimpleQueue[bytes](), count()
+        self._listen_in(self._agent._ingress._client)
         self._heard: list[tuple[str, bytes]] = []
         van.on_message = lambda *message: self._heard.append((message[2].topic, message[2].payload))
         van.subscribe("respire/van-1/#", 1)
@@ -50,21 +54,35 @@ class Driven:
 
         wait_until(turn, what="the agent")
 
+    def _listen_in(self, client: Client) -> None:
+        """Note what is in the agent's inbox, also before the loop takes it."""
+        put = client.on_message
+
+        def put_and_note(client: Client, data: object, message: MQTTMessage) -> None:
+            assert put
+            put(client, data, message)
+            self._came.put(bytes(message.payload))
+
+        client.on_message = put_and_note
+
     @property
     def connected(self) -> bool:
         """Whether the agent's connection is up, taken notice of or not."""
         return self._agent._ingress.connected
 
     def turn(self, times: int = 1) -> None:
-        """So many whole turns; a request that asks nothing keeps the loop from waiting."""
+        """So many whole turns; all that the van has sent is in the inbox before each."""
         for _ in range(times):
-            self._van.publish("respire/van-1/request", b"", qos=1).wait_for_publish(10)
+            asked = b"turn %d" % next(self._numbers)
+            self._van.publish("respire/van-1/request", asked, qos=1)
+            while self._came.get(timeout=AT_MOST_S) != asked:
+                pass
             self._agent.step()
 
     def say(self, channel: str, payload: object, sensor: str = "5A2D") -> None:
         """A reading comes in and is on disk."""
         before = self.seen()
-        self._van.publish(f"sensors/{sensor}/{channel}", json.dumps(payload), qos=1).wait_for_publish(10)
+        self._van.publish(f"sensors/{sensor}/{channel}", json.dumps(payload), qos=1)
         self.turn_until(lambda: self.seen() > before)
 
     def seen(self) -> int:

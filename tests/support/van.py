@@ -12,6 +12,8 @@ from typing import Any
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion
 
+from tests.support.broker import AT_MOST_S
+
 Json = dict[str, Any]
 
 WINDOW_S = 900
@@ -233,7 +235,7 @@ class Van:
 
     def _send(self, topic: str, payload: str | bytes, retain: bool = False) -> None:
         sent = self.client.publish(topic, payload, qos=1, retain=retain)
-        sent.wait_for_publish(10)
+        sent.wait_for_publish(AT_MOST_S)
         assert sent.is_published(), f"the broker did not take {topic}"
 
     def _answer(self, client: Client, _: object, message: MQTTMessage) -> None:

@@ -16,14 +16,13 @@ from tests.support.broker import AgentProcess, Broker, Mosquitto, client, subscr
 from tests.support.driven import HOUR_MS, Driven, booted
 from tests.support.hostile import hostile_bundles, needs_fast_msgpack, sealed, sound_body
 from tests.support.journals import estimate
-from tests.system.test_faults import CALM
 
 
 def test_a_disk_that_is_full_at_the_start_is_tried_again(
     tmp_path: Path, tiny_disk: Path, broker: Broker, bundles: Path
 ) -> None:
     """Exit 78 is for settings; systemd never tries again after it, although somebody may make room."""
-    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM)
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, QUICK)
     agent.state.symlink_to(tiny_disk)
     agent.start()
     agent.wait_for("broker.connected")
@@ -141,7 +140,7 @@ def test_what_an_old_session_of_the_uplink_delivers_is_acknowledged_there(
     uplink = Mosquitto(tmp_path / "uplink")
     with client(uplink, "respire-van-1", keep=True) as before:
         subscribe(before, "sensors/+/+")
-    extra = CALM + f"[uplink]\nport = {uplink.port}\n"
+    extra = QUICK + f"[uplink]\nport = {uplink.port}\n"
     agent = AgentProcess(tmp_path / "agent", broker.port, bundles, extra).start()
     agent.wait_for("broker.connected", 2)
     answers: list[object] = []
@@ -150,6 +149,6 @@ def test_what_an_old_session_of_the_uplink_delivers_is_acknowledged_there(
         city.subscribe("respire/van-1/response/+", qos=1)
         publish(city, readings(minutes=2))
         city.publish("respire/van-1/request", b'{"id": "a", "sensor": "5A2D"}', qos=1)
-        wait_until(lambda: answers, 10, "an answer")
+        wait_until(lambda: answers, what="an answer")
     agent.stop()
     uplink.stop()

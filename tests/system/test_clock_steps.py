@@ -12,7 +12,7 @@ from paho.mqtt.client import Client
 from edge_agent.archive import newest_health
 from tests.edge_agent.test_clock import HandClock
 from tests.support.agents import START_MS
-from tests.support.broker import Broker, wait_until
+from tests.support.broker import AT_MOST_S, Broker, wait_until
 from tests.support.driven import HOUR_MS, MINUTE_MS, Driven, minute
 from tests.support.journals import disk_without_room
 
@@ -66,7 +66,7 @@ def test_unstamped_readings_follow_a_clock_that_is_set_and_no_window_comes_twice
         driven.clock.pass_ms(MINUTE_MS)
     driven.clock.step_ms(-HOUR_MS)
     driven.turn(2)
-    van.publish("sensors/5A2D/op1", "999", qos=1).wait_for_publish(10)
+    van.publish("sensors/5A2D/op1", "999", qos=1).wait_for_publish(AT_MOST_S)
     driven.turn(2)
     driven.clock.pass_ms(MINUTE_MS)
     [estimate] = driven.estimates(1)
@@ -109,9 +109,9 @@ def test_while_the_disk_refuses_the_clocks_close_no_window(
     minute(driven, 0)
     with disk_without_room():
         minutes = [json.dumps({"value": 231.0, "at": START_MS + n * MINUTE_MS}) for n in (1, 2)]
-        van.publish("sensors/5A2D/op1", minutes[0], qos=1).wait_for_publish(10)
+        van.publish("sensors/5A2D/op1", minutes[0], qos=1).wait_for_publish(AT_MOST_S)
         driven.turn()  # the disk refuses it, and now the loop takes nothing more
-        van.publish("sensors/5A2D/op1", minutes[1], qos=1).wait_for_publish(10)
+        van.publish("sensors/5A2D/op1", minutes[1], qos=1).wait_for_publish(AT_MOST_S)
         driven.clock.pass_ms(HOUR_MS)
         driven.turn()
     driven.turn(3)
@@ -179,7 +179,7 @@ def test_a_late_reading_that_waited_for_days_does_not_replace_its_window(
             minute(first, number)
     assert [each.minutes["op1"] for each in first.estimates(1)] == [14]
     late = json.dumps({"value": 500.0, "at": START_MS + 3 * MINUTE_MS})
-    van.publish("sensors/5A2D/op1", late, qos=1).wait_for_publish(10)
+    van.publish("sensors/5A2D/op1", late, qos=1).wait_for_publish(AT_MOST_S)
     first.turn(2)
     first.stop()
     with closing(sqlite3.connect(first.state / "journal.db")) as db:

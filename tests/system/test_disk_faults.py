@@ -9,16 +9,19 @@ from pathlib import Path
 import pytest
 
 from tests.support.agents import (
+    QUICK,
     SENSORS,
     Collector,
+    expected,
     health,
     publish,
     readings,
+    with_closers,
 )
-from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.broker import AT_MOST_S, AgentProcess, Broker, client, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program
-from tests.system.test_faults import CALM, expected, sequences, with_closers
+from tests.system.test_faults import sequences
 
 
 def test_a_full_disk_loses_nothing(
@@ -26,7 +29,7 @@ def test_a_full_disk_loses_nothing(
 ) -> None:
     """Nothing is acknowledged that is not on disk; when there is room again, it all goes on."""
     stream = with_closers(readings())
-    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM)
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, QUICK)
     agent.state.symlink_to(tiny_disk)
     agent.start()
     agent.wait_for("broker.connected")
@@ -37,11 +40,11 @@ def test_a_full_disk_loses_nothing(
         with pytest.raises(OSError, match="No space left"):
             filler.write_bytes(b"0" * 5_000_000)
         publish(publisher, stream[len(stream) // 2 :])
-        agent.wait_for("journal.unavailable", timeout_s=60)
+        agent.wait_for("journal.unavailable")
         assert agent.process
         assert agent.process.poll() is None
         filler.unlink()
-        wait_until(lambda: len(collector.payloads) >= 48, 60, "48 windows")
+        wait_until(lambda: len(collector.payloads) >= 48, what="48 windows")
     agent.stop()
     assert collector.once() == expected(stream[: -len(SENSORS)], bundles)
 
@@ -50,14 +53,14 @@ def test_without_inodes_systemd_tries_again(
     tmp_path: Path, tiny_disk: Path, broker: Broker, bundles: Path
 ) -> None:
     """A full disk can get room again, so it is no mistake of the settings: exit 1, and later it serves."""
-    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM)
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, QUICK)
     agent.state.symlink_to(tiny_disk)
     for left in (0, 1, 2):
         run_program(["mount", "-o", f"remount,nr_inodes={2 + left}", tiny_disk], check=True)
         (tiny_disk / "filler").touch()
         agent.start()
         assert agent.process
-        assert agent.process.wait(20) == 1
+        assert agent.process.wait(AT_MOST_S) == 1
         assert agent.log.read_text().splitlines()[-1].startswith(f"edge-agent: {agent.state}")
         for file in tiny_disk.iterdir():
             file.unlink()
@@ -69,11 +72,11 @@ def test_without_inodes_systemd_tries_again(
 def test_a_state_directory_that_cannot_be_written_exits_78(
     tmp_path: Path, broker: Broker, bundles: Path
 ) -> None:
-    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM)
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, QUICK)
     agent.state.write_text("a file where a directory belongs")
     agent.start()
     assert agent.process
-    assert agent.process.wait(20) == 78
+    assert agent.process.wait(AT_MOST_S) == 78
     [line] = agent.log.read_text().splitlines()
     assert line.startswith(f"edge-agent: {agent.state}: ")
     assert line.endswith("expected a state directory that can be written")
@@ -82,7 +85,7 @@ def test_a_state_directory_that_cannot_be_written_exits_78(
 def test_a_damaged_journal_is_set_aside_and_the_agent_starts_anyway(
     tmp_path: Path, broker: Broker, bundles: Path
 ) -> None:
-    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM)
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, QUICK)
     agent.state.mkdir()
     (agent.state / "journal.db").write_bytes(random.Random(1).randbytes(20_000))
     agent.start()
@@ -100,7 +103,7 @@ def test_damage_inside_rows_is_set_aside_and_the_rest_goes_on(
     tmp_path: Path, broker: Broker, bundles: Path
 ) -> None:
     """A reading without sense, a payload without sense: the same start works, and no number falls."""
-    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM).start()
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, QUICK).start()
     agent.wait_for("broker.connected")
     with client(broker) as consumer, client(broker) as publisher:
         collector = Collector(consumer)
@@ -128,7 +131,7 @@ def test_a_journal_deleted_at_work_is_an_event_and_nothing_is_lost(
 ) -> None:
     """The agent ends with exit 1; the next start, which systemd makes, has what the file had."""
     stream = with_closers(readings(minutes=45))
-    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM).start()
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, QUICK).start()
     agent.wait_for("broker.connected")
     with client(durable_broker) as consumer, client(durable_broker) as publisher:
         collector = Collector(consumer)
@@ -136,11 +139,11 @@ def test_a_journal_deleted_at_work_is_an_event_and_nothing_is_lost(
         wait_until(lambda: health(durable_broker)["readings"]["accepted"] == 400)  # type: ignore[index]
         (agent.state / "journal.db").unlink()
         assert agent.process
-        assert agent.process.wait(20) == 1
+        assert agent.process.wait(AT_MOST_S) == 1
         assert agent.events("journal.damaged") == 1
         agent.start()
         publish(publisher, stream[400:])
-        wait_until(lambda: len(collector.payloads) >= 18, 60, "18 windows")
+        wait_until(lambda: len(collector.payloads) >= 18, what="18 windows")
         agent.stop()
     assert collector.once() == expected(stream[: -len(SENSORS)], bundles)
     assert sequences(collector) == {sensor: [1, 2, 3] for sensor in SENSORS}
@@ -151,7 +154,7 @@ def test_a_disk_that_fails_to_read_for_a_moment_costs_nothing(
 ) -> None:
     """SQLite calls a sound journal malformed after an EIO; the agent reads again before it believes that."""
     require("strace")
-    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM).start()
+    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, QUICK).start()
     agent.wait_for("broker.connected")
     with client(broker) as publisher:
         publish(publisher, readings(minutes=10))

@@ -8,7 +8,7 @@ from paho.mqtt.client import Client
 from edge_agent.core.messages import decode_estimate
 from tests.edge_agent.test_clock import HandClock
 from tests.support.agents import START_MS, retained
-from tests.support.broker import Broker
+from tests.support.broker import AT_MOST_S, Broker
 from tests.support.driven import HOUR_MS, MINUTE_MS, Driven, booted, minute, synchronise
 
 
@@ -47,7 +47,7 @@ def test_coming_back_from_a_stamp_far_ahead_opens_no_closed_window_even_after_a_
     second.clock.pass_ms(17 * MINUTE_MS)
     second.turn()
     late = json.dumps({"value": 2.0, "at": START_MS + MINUTE_MS})
-    van.publish("sensors/5A2D/op1", late, qos=1).wait_for_publish(10)
+    van.publish("sensors/5A2D/op1", late, qos=1).wait_for_publish(AT_MOST_S)
     second.turn(2)
     second.clock.pass_ms(HOUR_MS)
     second.turn(2)
@@ -93,7 +93,7 @@ def test_a_window_far_ahead_is_published_once_though_the_clock_is_lost_and_found
     driven.clock.pass_ms(2_000)
     driven.turn(2)
     again = json.dumps({"value": 10.0, "at": 4_000_000_001_000})
-    van.publish("sensors/5A2D/op1", again, qos=1).wait_for_publish(10)
+    van.publish("sensors/5A2D/op1", again, qos=1).wait_for_publish(AT_MOST_S)
     driven.turn(2)
     driven.clock.good = True
     driven.clock.pass_ms(2_000)

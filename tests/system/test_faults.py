@@ -15,30 +15,18 @@ import pytest
 from edge_agent.core import bundle
 from edge_agent.core.messages import Reading
 from tests.support.agents import (
+    QUICK,
     SENSORS,
     START_MS,
     Collector,
+    expected,
     publish,
     readings,
-    replayed,
     retained,
     send,
+    with_closers,
 )
-from tests.support.broker import AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
-
-CALM = "[windows]\ngrace_s = 1.0\npatience_s = 60.0\n[health]\ninterval_s = 0.2\n"
-
-
-def with_closers(stream: list[Reading]) -> list[Reading]:
-    """The stream and, for each sensor, one reading whose stamp closes its last window."""
-    end_ms = max(r.at_ms for r in stream) // 900_000 * 900_000 + 901_000
-    return stream + [Reading(sensor, "op1", end_ms, 231.0) for sensor in sorted({r.sensor for r in stream})]
-
-
-def expected(stream: list[Reading], bundles: Path) -> dict[tuple[str, int], bytes]:
-    """What an undisturbed run gives: replay, without the windows that only the closers opened."""
-    last_ms = max(r.at_ms for r in stream)
-    return {key: payload for key, payload in replayed(stream, bundles).items() if key[1] <= last_ms}
+from tests.support.broker import AT_MOST_S, AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
 
 
 def sequences(collector: Collector) -> dict[str, list[int]]:
@@ -52,7 +40,7 @@ def test_fifty_kills_change_nothing(tmp_path: Path, durable_broker: Broker, bund
     """kill -9 at 50 random moments of two hours of six sensors: the same bytes as an undisturbed run."""
     chance = random.Random(50)
     stream = readings()
-    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM).start()
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, QUICK).start()
     agent.wait_for("broker.connected")
     with client(durable_broker) as consumer, client(durable_broker) as publisher:
         collector = Collector(consumer)
@@ -63,7 +51,7 @@ def test_fifty_kills_change_nothing(tmp_path: Path, durable_broker: Broker, bund
             agent.kill()
             agent.start()
         publish(publisher, with_closers(stream)[len(stream) :])
-        wait_until(lambda: len(collector.payloads) >= 48, 60, "48 windows")
+        wait_until(lambda: len(collector.payloads) >= 48, what="48 windows")
         agent.stop()
     assert collector.once() == expected(stream, bundles)
     assert sequences(collector) == {sensor: list(range(1, 9)) for sensor in SENSORS}
@@ -74,12 +62,12 @@ def test_unstamped_readings_are_not_counted_twice_after_a_kill(
 ) -> None:
     """A bare number delivered again gets another stamp, but it is the same reading."""
     chance = random.Random(8)
-    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM).start()
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, QUICK).start()
     agent.wait_for("broker.connected")
     with client(durable_broker) as publisher:
         for kill in range(5):
             for number in range(kill * 8, kill * 8 + 8):
-                publisher.publish("sensors/5A2D/op1", str(number), qos=1).wait_for_publish(10)
+                publisher.publish("sensors/5A2D/op1", str(number), qos=1).wait_for_publish(AT_MOST_S)
             time.sleep(chance.uniform(0.8, 1.2))  # about when the group is committed and acknowledged
             agent.kill()
             agent.start()
@@ -98,7 +86,7 @@ def _journalled(agent: AgentProcess) -> list[float]:
 def test_the_broker_may_go_ten_times(tmp_path: Path, durable_broker: Broker, bundles: Path) -> None:
     """Nothing is lost, estimates arrive in order, and waiting for it costs next to no CPU."""
     stream = with_closers(readings())
-    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM).start()
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, QUICK).start()
     agent.wait_for("broker.connected")
     with (
         client(durable_broker, "consumer", keep=True) as consumer,
@@ -112,10 +100,10 @@ def test_the_broker_may_go_ten_times(tmp_path: Path, durable_broker: Broker, bun
             publish(van, stream[stop * share : (stop + 1) * share])
             durable_broker.stop()
             if stop == 5:
-                _assert_idle(agent)
+                wait_until(lambda: _is_idle(agent), what="an idle agent")  # it may still have work at first
             durable_broker.start()
             wait_until(lambda: van.is_connected() and consumer.is_connected(), what="the test's clients")
-        wait_until(lambda: len(collector.payloads) >= 48, 90, "48 windows")
+        wait_until(lambda: len(collector.payloads) >= 48, what="48 windows")
         agent.stop()
     assert collector.once() == expected(stream[: -len(SENSORS)], bundles)
     for sensor in SENSORS:
@@ -155,11 +143,11 @@ def test_the_broker_may_be_away_for_longer_than_a_window(
     assert (estimate.start_ms, estimate.inputs["op1"]) == (begun_ms, 231.0 + 59 / 2)
 
 
-def _assert_idle(agent: AgentProcess) -> None:
-    """Over two seconds without a broker the process uses under 5 % of a core."""
+def _is_idle(agent: AgentProcess) -> bool:
+    """Whether over two seconds without a broker the process uses under 5 % of a core."""
     before = _cpu_s(agent)
     time.sleep(2.0)
-    assert _cpu_s(agent) - before < 0.1
+    return _cpu_s(agent) - before < 0.1
 
 
 def _cpu_s(agent: AgentProcess) -> float:
@@ -172,7 +160,7 @@ def test_cut_connections_lose_nothing(tmp_path: Path, durable_broker: Broker, bu
     """Dropped TCP connections, in the middle of whatever was under way."""
     proxy = Proxy(durable_broker.port)
     stream = with_closers(readings())
-    agent = AgentProcess(tmp_path / "agent", proxy.port, bundles, CALM).start()
+    agent = AgentProcess(tmp_path / "agent", proxy.port, bundles, QUICK).start()
     agent.wait_for("broker.connected")
     with client(durable_broker) as consumer, client(durable_broker) as publisher:
         collector = Collector(consumer)
@@ -180,7 +168,7 @@ def test_cut_connections_lose_nothing(tmp_path: Path, durable_broker: Broker, bu
         for cut in range(8):
             publish(publisher, stream[cut * share : (cut + 1) * share])
             proxy.cut()
-        wait_until(lambda: len(collector.payloads) >= 48, 60, "48 windows")
+        wait_until(lambda: len(collector.payloads) >= 48, what="48 windows")
         agent.stop()
         proxy.close()
     assert collector.once() == expected(stream[: -len(SENSORS)], bundles)
@@ -189,23 +177,23 @@ def test_cut_connections_lose_nothing(tmp_path: Path, durable_broker: Broker, bu
 def test_the_uplink_may_be_away_for_a_week(tmp_path: Path, broker: Broker, bundles: Path) -> None:
     """Every estimate of the week arrives after the uplink returns; the local side never notices."""
     uplink = Mosquitto(tmp_path / "uplink")
-    uplink.stop()
-    agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM + f"[uplink]\nport = {uplink.port}\n")
-    agent.start()
-    agent.wait_for("broker.connected")
     windows = 7 * 96
-    with client(broker) as publisher:
+    with client(uplink, "city", keep=True) as city, client(broker) as publisher:
+        city.reconnect_delay_set(1, 1)
+        collector = Collector(city)
+        uplink.stop()
+        away = QUICK + f"[uplink]\nport = {uplink.port}\n"
+        agent = AgentProcess(tmp_path / "agent", broker.port, bundles, away).start()
+        agent.wait_for("broker.connected")
         for window in range(windows + 1):
             for minute in range(12):
                 at_ms = START_MS + window * 900_000 + minute * 60_000
                 record = {"at": at_ms, "op1": 231 + minute / 10, "op2": 206 + minute / 10, "temperature": 24}
                 publisher.publish("sensors/5A2D", json.dumps(record), qos=1)
-        agent.wait_for("window.closed", windows, timeout_s=120)
-    assert agent.events("broker.unreachable") > 0
-    uplink.start()
-    with client(uplink, "city", keep=True) as city:
-        collector = Collector(city)
-        wait_until(lambda: len(collector.payloads) >= windows, 90, "a week of estimates")
+        agent.wait_for("window.closed", windows)
+        assert agent.events("broker.unreachable") > 0
+        uplink.start()
+        wait_until(lambda: len(collector.payloads) >= windows, what="a week of estimates")
     agent.stop()
     uplink.stop()
     assert [estimate.seq for estimate in collector.estimates] == list(range(1, windows + 1))
@@ -215,7 +203,7 @@ def test_the_agent_starts_while_the_broker_is_away(
     tmp_path: Path, durable_broker: Broker, bundles: Path
 ) -> None:
     durable_broker.stop()
-    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, CALM).start()
+    agent = AgentProcess(tmp_path / "agent", durable_broker.port, bundles, QUICK).start()
     agent.wait_for("broker.unreachable")
     durable_broker.start()
     agent.wait_for("broker.connected")
@@ -229,19 +217,26 @@ def test_sigterm_ends_it_soon_although_the_uplink_never_answers(
     """A mobile network that takes the connection and says nothing: no TLS handshake, or no CONNACK."""
     with socket.create_server(("127.0.0.1", 0)) as black_hole:
         uplink = f"[uplink]\nport = {black_hole.getsockname()[1]}\ntls = {tls}\n"
-        agent = AgentProcess(tmp_path / "agent", broker.port, bundles, CALM + uplink).start()
-        agent.wait_for("broker.connected")
-        connection, _ = black_hole.accept()
-        with connection:
-            connection.recv(1)
-            asked_s = time.monotonic()
-            assert agent.stop() == 0
-            assert time.monotonic() - asked_s < 4, "paho itself gives a handshake 5 s"
+        agent = AgentProcess(tmp_path / "agent", broker.port, bundles, QUICK + uplink)
+        # A busy machine may stand still once; paho itself gives a handshake 5 s every time.
+        assert any(_seconds_to_stop(agent, black_hole) < 4 for _ in range(3))
+
+
+def _seconds_to_stop(agent: AgentProcess, black_hole: socket.socket) -> float:
+    """How long an agent takes to stop while it waits for an answer."""
+    connected = agent.events("broker.connected")
+    agent.start().wait_for("broker.connected", connected + 1)
+    connection, _ = black_hole.accept()
+    with connection:
+        connection.recv(1)
+        asked_s = time.monotonic()
+        assert agent.stop() == 0
+        return time.monotonic() - asked_s
 
 
 def test_a_refused_login_is_said_clearly(tmp_path: Path, bundles: Path) -> None:
     strict = Mosquitto(tmp_path / "strict", "allow_anonymous false")
-    agent = AgentProcess(tmp_path / "agent", strict.port, bundles, CALM).start()
+    agent = AgentProcess(tmp_path / "agent", strict.port, bundles, QUICK).start()
     agent.wait_for("broker.refused")
     assert '"reason": "not authorized"' in agent.log.read_text()
     agent.stop()
@@ -253,7 +248,7 @@ def test_with_an_uplink_no_will_is_left_where_nobody_says_online(
 ) -> None:
     """A cut connection in the van must not leave "offline" there for ever."""
     uplink, proxy = Mosquitto(tmp_path / "uplink"), Proxy(broker.port)
-    extra = CALM + f"[uplink]\nport = {uplink.port}\n"
+    extra = QUICK + f"[uplink]\nport = {uplink.port}\n"
     agent = AgentProcess(tmp_path / "agent", proxy.port, bundles, extra).start()
     agent.wait_for("broker.connected", 2)
     heard: list[str] = []

@@ -24,7 +24,7 @@ from edge_agent.core.topics import CONSENSUS, OwnTopics
 from edge_agent.settings import Settings
 from tests.conftest import make_model
 from tests.support.agents import QUICK, readings
-from tests.support.broker import AgentProcess, wait_until
+from tests.support.broker import AT_MOST_S, AgentProcess, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program, start
 
@@ -73,7 +73,8 @@ class Deployed:
         for secret in ("passwords", "mosquitto.acl"):
             (place / secret).chmod(0o600)
         self.process = start([mosquitto(), "-c", place / "mosquitto.conf"])
-        wait_until(lambda: listening(self.port), what="mosquitto")
+        ports = self.port, self.status_port, self.websockets
+        wait_until(lambda: all(map(listening, ports)), what="mosquitto")
 
     @contextmanager
     def user(self, name: str, topic: str = "", websockets: bool = False) -> Iterator["User"]:
@@ -125,7 +126,7 @@ def deployed(tmp_path: Path) -> Iterator[Deployed]:
     broker = Deployed(place)
     yield broker
     broker.process.terminate()
-    broker.process.wait(20)
+    broker.process.wait(AT_MOST_S)
 
 
 @pytest.fixture
@@ -167,8 +168,8 @@ def test_the_vans_own_user_may_ask_the_broker_for_its_status(
 ) -> None:
     """Neither `status --broker` nor `check` disconnects the agent, although they have the same user."""
     wait_until(lambda: main(["status", "--broker", "--config", str(agent.config)]) == 0, what="status")
-    assert json.loads(capsys.readouterr().out)["agent"] == "van-1"
-    assert main(["check", "--config", str(agent.config)]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["agent"] == "van-1"
+    wait_until(lambda: main(["check", "--config", str(agent.config)]) == 0, what="check")
     assert agent.events("broker.lost") == 0
 
 
@@ -299,7 +300,7 @@ def test_the_broker_starts_as_its_own_user_with_the_files_of_the_comments(tmp_pa
         told = (place / "log").read_text()
         assert (process.poll(), "arning" in told, "rror" in told) == (None, False, False), told
         process.terminate()
-        process.wait(10)
+        process.wait(AT_MOST_S)
     finally:
         shutil.rmtree(place)
 

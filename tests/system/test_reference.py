@@ -12,7 +12,7 @@ from edge_agent.archive import Archive
 from edge_agent.core.messages import decode_estimate
 from edge_agent.core.reference import REFERENCE
 from tests.support.agents import QUICK, START_MS, health, publish, readings, retained
-from tests.support.broker import AgentProcess, Broker, client, wait_until
+from tests.support.broker import AT_MOST_S, AgentProcess, Broker, client, wait_until
 
 MINUTES = 77  # five windows and the minutes that close them, with the grace
 SCORE = "respire/van-1/calibrated/5A2D/co/score"
@@ -22,7 +22,7 @@ VALUES = {START_MS + minute * 60_000: 0.8 + 0.01 * minute for minute in range(MI
 def refer(publisher: Client, values: dict[int, float]) -> None:
     payloads = [json.dumps({"value": value, "at": at_ms}) for at_ms, value in values.items()]
     for sent in [publisher.publish("reference/co", payload, qos=1) for payload in payloads]:
-        sent.wait_for_publish(10)
+        sent.wait_for_publish(AT_MOST_S)
 
 
 def between(first: int, last: int) -> dict[int, float]:
@@ -52,7 +52,7 @@ def test_kills_lose_no_reading_of_a_reference_and_change_no_score(
             agent.start().wait_for("broker.connected", kills + 1)
         publish(van, [each for each in stream if (each.at_ms - START_MS) // 60_000 >= 60])
         refer(van, between(60, MINUTES))
-        van.publish("reference/co", b"none", qos=1).wait_for_publish(10)
+        van.publish("reference/co", b"none", qos=1).wait_for_publish(AT_MOST_S)
     agent.wait_for("reference.rejected")
     wait_until(lambda: scored(durable_broker) >= 5, what="five windows")
     score = json.loads(retained(durable_broker, SCORE))
@@ -96,7 +96,7 @@ def test_fifty_kills_lose_no_reading_of_a_reference(
             sent |= burst
             agent.kill()
             agent.start().wait_for("broker.connected", kills)
-        van.publish("reference/co", b"none", qos=1).wait_for_publish(10)
+        van.publish("reference/co", b"none", qos=1).wait_for_publish(AT_MOST_S)
     agent.wait_for("reference.rejected")
     agent.stop()
     assert journalled(agent.state) == sent

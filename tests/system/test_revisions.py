@@ -25,7 +25,7 @@ from edge_agent.core.messages import Estimate, Reading, decode_estimate, encode_
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from tests.conftest import make_model, make_warming_model
-from tests.support.broker import AgentProcess, Broker, client, subscribe, wait_until
+from tests.support.broker import AT_MOST_S, AgentProcess, Broker, client, subscribe, wait_until
 from tests.support.processes import start
 
 START_MS = 1_706_745_600_000  # midnight
@@ -160,7 +160,7 @@ class Answers:
         self._heard.add(message.topic.rpartition("/")[2])
 
     def ask(self, id_: str) -> None:
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + AT_MOST_S
         while id_ not in self._heard:
             assert time.monotonic() < deadline, "the agent does not answer"
             self._asker.publish("respire/van-1/request", json.dumps({"id": id_}), qos=1)
@@ -184,7 +184,7 @@ def simulate(gateway: Gateway, van: Client, stream: list[Arrival], kills: int, s
             sent.append(van.publish(f"sensors/{sensor}", json.dumps(payload), qos=1))
             place += 1
         for each in sent:
-            each.wait_for_publish(30)
+            each.wait_for_publish(AT_MOST_S)
         if now_ms in doomed:
             time.sleep(chance.uniform(0.0, 0.05))  # a random moment: receiving, committing, revising
             gateway.agent.kill()

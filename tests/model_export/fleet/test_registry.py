@@ -16,7 +16,7 @@ from model_export.fleet.ledger import COLUMNS, Ledger
 from model_export.fleet.registry import places
 from model_export.fleet.vans import Heard
 from tests.conftest import make_model
-from tests.support.broker import Broker, client
+from tests.support.broker import AT_MOST_S, Broker, client
 
 NOW_MS = parse_time("2024-06-01T12:00:00Z")
 
@@ -90,7 +90,7 @@ def test_the_command_reads_the_broker_and_writes_the_registry(
             ("respire/van-1/health", health("van-1", NOW_MS, **{"5A2D": fresh, "5CB6": old})),
             ("respire/van-1/calibrated/5CB6/model", card(old)),
         ):
-            publisher.publish(topic, json.dumps(record), qos=1, retain=True).wait_for_publish(10)
+            publisher.publish(topic, json.dumps(record), qos=1, retain=True).wait_for_publish(AT_MOST_S)
     options = ["--broker", f"{broker.host}:{broker.port}", "--out", str(tmp_path)]
     assert main(["fleet", "status", *options]) == 0
     figures = json.loads(capsys.readouterr().out)

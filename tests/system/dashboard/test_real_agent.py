@@ -12,7 +12,7 @@ from paho.mqtt.client import Client
 
 from edge_agent.core import bundle
 from tests.conftest import make_warming_model
-from tests.support.broker import AgentProcess, client
+from tests.support.broker import AT_MOST_S, AgentProcess, client
 from tests.support.browser import Chromium
 from tests.support.dashboard import WebBroker
 from tests.support.processes import run_program
@@ -85,7 +85,7 @@ def test_the_page_downloads_what_the_agent_exports(
 def publish(publisher: Client, messages: list[tuple[str, str]]) -> None:
     sent = [publisher.publish(topic, payload, qos=1) for topic, payload in messages]
     for each in sent:
-        each.wait_for_publish(10)
+        each.wait_for_publish(AT_MOST_S)
 
 
 def readings(sensor: str, minutes: int) -> list[tuple[int, tuple[str, str]]]:
