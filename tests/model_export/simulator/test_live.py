@@ -10,7 +10,7 @@ from deploy.demo.processes import free_port
 from edge_agent.core.errors import RespireError
 from model_export.simulator.live import COMBINED, Publisher, Sent, publish
 from model_export.simulator.van import Minute
-from tests.support.broker import Broker, Mosquitto, client, wait_until
+from tests.support.broker import AT_MOST_S, Broker, Mosquitto, client, wait_until
 
 CONNACK, PUBACK = b"\x20\x02\x00\x00", b"\x40\x02"
 
@@ -45,7 +45,7 @@ class SilentBroker:
             self.acknowledged += 1
 
     def close(self) -> None:
-        self._thread.join(10)
+        self._thread.join(AT_MOST_S)
         self._peer.close()
         self._server.close()
 
@@ -66,7 +66,7 @@ def test_a_reference_beside_the_van_is_published_with_each_minute(broker: Broker
         subscriber.on_message = lambda *m: got.append(f"{m[2].topic} {m[2].payload.decode()}")
         subscriber.on_subscribe = lambda *_: granted.set()
         subscriber.subscribe("#", qos=1)
-        assert granted.wait(10)
+        assert granted.wait(AT_MOST_S)
         publisher = Publisher(broker.host, broker.port, max_inflight=1)
         for reference in (False, True):
             assert [*publish(minutes, publisher, COMBINED, lambda: False, reference)] == minutes
@@ -90,7 +90,7 @@ def test_no_more_messages_are_in_flight_than_allowed(silent: SilentBroker) -> No
         silent.acknowledge(answered - silent.acknowledged)
         wait_until(lambda through=answered + 5: silent.received == through)  # type: ignore[misc]
         wait_until(lambda through=answered + 5: sent == [*range(through)])  # type: ignore[misc]
-    thread.join(10)
+    thread.join(AT_MOST_S)
     silent.acknowledge(5)
     assert publisher.close() == Sent(sent=20, acknowledged=20)
 
