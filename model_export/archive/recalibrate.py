@@ -74,6 +74,8 @@ def _one(
     for sensor, own in rows.items():
         try:
             made, published = _estimated(sensor, own, models, past.get(sensor))
+            if not len(made):
+                raise BadRecording(f"{sensor}: expected readings, got none")
         except RespireError as error:
             facts.append({"sensor": sensor, "month": part.month, "skipped": str(error)})
             continue

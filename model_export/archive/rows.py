@@ -17,6 +17,7 @@ from edge_agent.core.messages import EPOCH_SECONDS_BELOW, SENSOR, TIMESTAMP
 from model_export.archive.layout import Part
 from model_export.archive.windows import Times
 
+ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
 START, INPUTS, MINUTES, UNIT = "start", "inputs", "minutes", "unit"
 PUBLISHED = (SENSOR, START, "end", INPUTS, MINUTES, "value", UNIT, "reasons", "model", "revision", "agent")
 
@@ -50,6 +51,8 @@ def read(part: Part, channels: Iterable[str], from_ms: int = 0) -> tuple[dict[st
     first_ms, next_ms = part.span_ms
     inside = (at_ms >= max(first_ms, from_ms)) & (at_ms < next_ms)
     left_out = {"outside the month": int(((at_ms < first_ms) | (at_ms >= next_ms)).sum())}
+    if left_out["outside the month"] == len(at_ms):
+        raise BadRecording(f"{part.folder}: expected rows of {part.month}, got none; check the times")
     if not inside.all():
         table, at_ms = table.filter(pa.array(inside)), at_ms[inside]
     columns = _inputs(table, wanted) if published else _columns(table, wanted)
@@ -117,9 +120,12 @@ def _times(column: Any, part: Part) -> Times:
     """Milliseconds UTC, from a Parquet time, epoch seconds or milliseconds, or ISO 8601; -1 where none is."""
     try:
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-            numbers = column.to_numpy()
+            numbers = _numbers(column)  # milliseconds do not fit into 32 bits
             scaled = np.where(np.abs(numbers) < EPOCH_SECONDS_BELOW, numbers * 1000, numbers)
             return np.where(np.isfinite(scaled), np.rint(scaled), -1).astype(np.int64)
+        if pa.types.is_string(column.type):
+            utc = pc.binary_join_element_wise(column, "Z", "")
+            column = pc.if_else(pc.match_substring_regex(column, ZONE), column, utc)
         if not pa.types.is_timestamp(column.type):
             column = pc.cast(column, pa.timestamp("ms", "UTC"))
         at_ms = column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64())

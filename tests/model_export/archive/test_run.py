@@ -216,7 +216,26 @@ def test_a_row_outside_its_month_is_counted(tmp_path: Path) -> None:
     assert pq.read_table(path)["rows_outside_month"].to_pylist() == [720]
 
 
-@pytest.mark.parametrize("kind", ["s", "us", "seconds", "text"])
+def test_a_part_without_a_reading_of_its_month_does_not_stop_the_next(tmp_path: Path) -> None:
+    at_ms, columns = minutes("2024-03-05", 0.5)
+    save(tmp_path / "in" / FEBRUARY / "r.parquet", at_ms, columns)
+    save(tmp_path / "in" / MARCH / "r.parquet", at_ms, columns)
+    april = at_ms + 31 * 86_400_000
+    empty = {name: values * np.nan for name, values in columns.items()}
+    save(tmp_path / "in" / "sensor=5A2D/month=2024-04" / "r.parquet", april, empty)
+    save(tmp_path / "in" / "month=2024-05" / "r.parquet", at_ms, columns, ["5A2D"] * len(at_ms))
+    bundles = save_bundles(tmp_path / "bundles", "5A2D")
+    figures = recalibrated(tmp_path / "in", bundles, tmp_path / "out")
+    assert figures["windows"] == 48
+    reasons = {one["name"]: one["reason"].rpartition("/")[2] for one in figures["skipped"]}
+    assert reasons == {
+        "5A2D in 2024-02": "month=2024-02: expected rows of 2024-02, got none; check the times",
+        "5A2D in 2024-04": "5A2D: expected readings, got none",
+        "month=2024-05": "month=2024-05: expected rows of 2024-05, got none; check the times",
+    }
+
+
+@pytest.mark.parametrize("kind", ["s", "us", "seconds", "short seconds", "text", "text without a zone"])
 def test_times_may_be_stored_in_any_way(tmp_path: Path, kind: str) -> None:
     at_ms, columns = minutes("2024-02-28", 0.5)
     path = save(tmp_path / "in" / FEBRUARY / "r.parquet", at_ms, columns)
@@ -227,6 +246,8 @@ def test_times_may_be_stored_in_any_way(tmp_path: Path, kind: str) -> None:
         "s": lambda: table["timestamp"].cast(pa.timestamp("s", "UTC")),
         "us": lambda: table["timestamp"].cast(pa.timestamp("us", "UTC")),
         "seconds": lambda: pa.array(at_ms // 1000),
+        "short seconds": lambda: pa.array(at_ms // 1000, pa.int32()),
+        "text without a zone": lambda: pc.strftime(table["timestamp"], "%Y-%m-%d %H:%M:%S"),
         "text": lambda: pc.strftime(table["timestamp"], "%Y-%m-%dT%H:%M:%SZ"),
     }[kind]()
     pq.write_table(table.set_column(0, "timestamp", times), path)
