@@ -8,8 +8,6 @@ const PATIENCE_MS = 15_000;
 /** The pause before a failed request is repeated, and the most tries. */
 const PAUSE_MS = 30_000;
 const MOST_TRIES = 4;
-/** The most estimates an agent sends for one request. */
-const MOST = 1_000;
 const MOST_WAITING = 256;
 
 export interface Request {
@@ -20,8 +18,8 @@ export interface Request {
   query: Query;
 }
 
-/** The last windows, or all windows of a time, which may need several requests. */
-type Query = { last: number } | { from: string; to: string; after_seq?: number };
+/** All windows of a time, with every revision; they may need several requests. */
+type Query = { from: string; to: string; after_seq?: number };
 
 export interface Line {
   ask(request: Request): void;
@@ -48,11 +46,10 @@ export class History {
   ) {}
 
   /** Ask for the day, or another span, that ends with this estimate, once per sensor and agent. */
-  want({ agent, startMs, endMs }: Window, sensor: string | null, nowMs: number, spanMs = DAY_MS): void {
+  want({ agent, endMs }: Window, sensor: string | null, nowMs: number, spanMs = DAY_MS): void {
     const key = `${sensor ?? ""}/${agent}/${spanMs}`;
     if (this.asked.has(key) || this.waiting.length >= MOST_WAITING) return;
-    const last = Math.ceil(spanMs / (endMs - startMs));
-    const query = last <= MOST ? { last } : { from: instant(endMs - spanMs), to: instant(endMs) };
+    const query = { from: instant(endMs - spanMs), to: instant(endMs) };
     this.asked.set(key, agent);
     this.waiting.push({ agent, sensor, query, dueMs: nowMs, tries: 1 });
     this.advance(nowMs);
@@ -65,7 +62,7 @@ export class History {
     this.heardMs = nowMs;
     if (answer.error !== null) this.fail(nowMs);
     else if (answer.index + 1 >= answer.of) {
-      if (answer.more && answer.found && "from" in query)
+      if (answer.more && answer.found)
         this.waiting.unshift({ agent, sensor, query: { ...query, after_seq: answer.found.seq }, dueMs: nowMs, tries: 1 });
       this.finish(nowMs);
     }

@@ -9,6 +9,9 @@ function conversation() {
   return { asked, hungUp, history };
 }
 
+/** By time: the last 96 messages would be fewer windows, if some were revised. */
+const DAY = { from: "2024-01-31T10:30:00.000Z", to: "2024-02-01T10:30:00.000Z" };
+
 const answer = (id: string, index: number, of: number, sensor = "5A2D") => ({
   id,
   index,
@@ -21,7 +24,7 @@ const answer = (id: string, index: number, of: number, sensor = "5A2D") => ({
 test("a day is asked for once per sensor, the next sensor only when the last answer is in", () => {
   const { asked, hungUp, history } = conversation();
   for (const sensor of ["5A2D", "B5FF", "5A2D"]) history.want(window(0), sensor, 0);
-  expect(asked).toMatchObject([{ id: "page-0", agent: "van-1", sensor: "5A2D", query: { last: 96 } }]);
+  expect(asked).toMatchObject([{ id: "page-0", agent: "van-1", sensor: "5A2D", query: DAY }]);
   expect(history.take(answer("page-0", 0, 2), 1)).toEqual(window(0));
   expect(asked.length).toBe(1);
   expect(history.take(answer("page-0", 1, 2), 2)).toEqual(window(1));
@@ -56,7 +59,7 @@ test("the consensus of a van is asked for without a sensor, and no estimate is t
   const consensus = { ...common, sensors: { "5A2D": 1 }, leftOut: {} };
   history.want(consensus, null, 0);
   history.want(consensus, null, 0);
-  expect(asked).toMatchObject([{ agent: "van-1", sensor: null, query: { last: 96 } }]);
+  expect(asked).toMatchObject([{ agent: "van-1", sensor: null, query: DAY }]);
   expect(history.take(answer("page-0", 0, 2), 1)).toBeNull();
   expect(history.take({ ...answer("page-0", 1, 2), found: consensus }, 2)).toEqual(consensus);
 });
