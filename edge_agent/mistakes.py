@@ -1,8 +1,7 @@
 """Mistakes in settings, in words: the key or variable, what was expected, what was found."""
 
 import os
-from collections.abc import Callable, Iterator
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -29,8 +28,8 @@ def unknown_variables(root: type[BaseModel]) -> list[str]:
     lines = []
     for variable in sorted(os.environ):
         if variable.upper().startswith(PREFIX) and variable.upper() not in known:
-            close = get_close_matches(variable.upper(), known, 1)
-            advice = f"did you mean {close[0]}?" if close else "see deploy/edge-agent.toml"
+            close = _nearest(variable.upper(), known)
+            advice = f"did you mean {close}?" if close else "see deploy/edge-agent.toml"
             lines.append(f"{variable}: no such setting; {advice}")
     return lines
 
@@ -72,5 +71,11 @@ def _suggestion(place: Place, root: type[BaseModel]) -> str:
     for part in place[:-1]:
         if part in section.model_fields:  # not the number in a list, nor the key of a map
             section = _section(section.model_fields[part].annotation)
-    close = get_close_matches(str(place[-1]), section.model_fields, 1)
-    return f"; did you mean {close[0]}?" if close else f"; known are {', '.join(section.model_fields)}"
+    close = _nearest(str(place[-1]), section.model_fields)
+    return f"; did you mean {close}?" if close else f"; known are {', '.join(section.model_fields)}"
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    from difflib import get_close_matches  # noqa: PLC0415 - without a mistake nobody needs it
+
+    return next(iter(get_close_matches(name, known, 1)), None)

@@ -148,7 +148,8 @@ class Model:
         array.flags.writeable = False
         object.__setattr__(self, name, array)
 
-    @cached_property
+    # Not cached: with one attribute more, Python gives each model a dictionary of its own, of 1.5 kB.
+    @property
     def measured(self) -> tuple[str, ...]:
         """The channels that a sensor sends."""
         return tuple(name for name in self.channels if name not in self.warming)

@@ -69,7 +69,8 @@ class Bench:
             watcher.publish("respire/van-1/status", b"", qos=1, retain=True).wait_for_publish(5)
             watcher.subscribe("respire/van-1/status", qos=1)
             begun = time.monotonic()
-            self.agent.start(OPENBLAS_NUM_THREADS="1", MALLOC_ARENA_MAX="1")  # as the unit does
+            # As the unit does.
+            self.agent.start(OPENBLAS_NUM_THREADS="1", MALLOC_ARENA_MAX="1", PYDANTIC_DISABLE_PLUGINS="1")
             wait_until(lambda: online, what="the agent online")
             return online[0] - begun
 
