@@ -148,13 +148,13 @@ class Model:
         array.flags.writeable = False
         object.__setattr__(self, name, array)
 
-    # Not cached: with one attribute more, Python gives each model a dictionary of its own, of 1.5 kB.
-    @property
+    @cached_property
     def measured(self) -> tuple[str, ...]:
         """The channels that a sensor sends."""
         return tuple(name for name in self.channels if name not in self.warming)
 
-    @cached_property
+    # Not cached: with one attribute more, Python gives each model a dictionary of its own, of 1.5 kB.
+    @property
     def _raw(self) -> tuple[Array, Array]:
         """Coefficients and trend with scaling, transfer and adapter folded in: weights on raw inputs."""
         d = len(self.channels)
