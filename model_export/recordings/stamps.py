@@ -20,7 +20,7 @@ Dates = Literal["auto", "day-first", "month-first"]
 _OFFSET = r"(?:Z|[+-]\d{2}:?\d{2}|:\d{2}(?:\.\d+)?[+-]\d{2})\s*$"
 _CIVIL = re.compile(
     r"\s*(\d{1,2})([./-])(\d{1,2})[./-](\d{4}|\d{2})"
-    r"(?:[ T,]+(\d{1,2})[:.](\d{2})(?:[:.](\d{2})(?:[.,]\d+)?)?\s*([AaPp])?\.?[Mm]?\.?)?\s*"
+    r"(?:[ T,]+(\d{1,2})[:.](\d{2})(?:[:.](\d{2}(?:[.,]\d+)?))?\s*([AaPp])?\.?[Mm]?\.?)?\s*"
 )
 _SAMPLE = 200
 _EXCEL_DAYS = (20_000.0, 80_000.0)  # 1954 to 2119; as epoch seconds they would be the first day of 1970
@@ -141,6 +141,7 @@ def _iso(texts: "pd.Series[Any]", local: ZoneInfo | None) -> Stamps:
 def _civil(texts: "pd.Series[Any]", dates: Dates) -> tuple[_Naive, str]:
     """Dates with the year last, as naive times, NaT where a text is something else."""
     parts = texts.str.extract(f"^{_CIVIL.pattern}$")
+    parts[6] = parts[6].str.replace(",", ".")
     first, second, year, hour, minute, seconds = (
         pd.to_numeric(parts[place], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         for place in (0, 2, 3, 4, 5, 6)
@@ -155,7 +156,7 @@ def _civil(texts: "pd.Series[Any]", dates: Dates) -> tuple[_Naive, str]:
     days = _days(day, month, year)
     words = f"day{mark}month{mark}year" if order == DAY_FIRST else f"month{mark}day{mark}year"
     said = f"dates as {words} ({why}; if not, set --dates)" if dates == "auto" else ""
-    return days + clock.astype("timedelta64[s]"), said
+    return days + np.rint(clock * 1000.0).astype("timedelta64[ms]"), said
 
 
 def _order(first: Any, second: Any, year: Any, mark: str, dates: Dates) -> tuple[str, str]:
