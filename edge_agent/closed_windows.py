@@ -173,7 +173,7 @@ class ClosedWindows:
     def in_time(self, sensor: str, window: ClosedWindow) -> Iterator[list[Reading] | None]:
         """The readings of a window that came in time, of some batches after the other.
 
-        None if a batch is deleted or damaged. Those of a boot without a clock are deleted before others.
+        None if a batch is deleted or damaged. Those of a clock that was behind may be deleted before others.
         """
         query = f"SELECT readings, {sound('batch')} FROM batch WHERE id BETWEEN ? AND ?"  # noqa: S608
         end_ms = window.start_ms + self._window_ms

@@ -146,7 +146,9 @@ class Journal:
         with self._transaction() as db:
             if change.readings:
                 blob = msgpack.packb((change.readings, change.traces))
-                db.execute(INSERT["batch"], (self._next_batch, now_ms, blob))
+                # Without a network a clock may be behind by months; nothing arrives before its own time.
+                arrived_ms = max(now_ms, min(each.at_ms for each in change.readings))
+                db.execute(INSERT["batch"], (self._next_batch, arrived_ms, blob))
             if outgoing:
                 self._insert(outgoing, closed, now_ms)
                 last_batch = self._next_batch if change.readings else self._next_batch - 1

@@ -40,14 +40,16 @@ class Trimming:
 
         Batches from `first_open` on are needed.
         """
-        before = dict(self._looked)
+        before, settled = dict(self._looked), f"waiting != {WAITING}"
         try:
             with self._transaction():
                 more = [
                     self._forget("batch", "arrived_ms", f"id < {first_open}", keep_after_ms, now_ms),
-                    self._forget("estimate", "closed_ms", "waiting = 0", keep_after_ms, now_ms),
-                    self._forget("fix", "arrived_ms", "1", keep_after_ms, now_ms),
-                    self._forget("late", "arrived_ms", f"waiting != {WAITING}", keep_after_ms, now_ms),
+                    self._forget(
+                        "estimate", "max(closed_ms, start_ms)", "waiting = 0", keep_after_ms, now_ms
+                    ),
+                    self._forget("fix", "max(arrived_ms, at_ms)", "1", keep_after_ms, now_ms),
+                    self._forget("late", "max(arrived_ms, start_ms)", settled, keep_after_ms, now_ms),
                     self._closed.forget(revised_after_ms, AT_ONCE),
                 ]
                 self._revise_later(revised_after_ms)

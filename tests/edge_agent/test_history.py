@@ -144,6 +144,17 @@ def test_readings_that_came_after_their_window_closed_are_there_too(desk: Desk, 
     assert [answer["reading"] for answer in desk.ask(what="readings", last=1)] == rows[1:]
 
 
+def test_readings_that_came_before_the_clock_was_right_are_there_too(desk: Desk, journal: Journal) -> None:
+    """A gateway without a battery clock boots with the time of its last shutdown, here two days ago."""
+    first_ms, two_days_ms = 192 * WINDOW_MS, 192 * WINDOW_MS
+    for minute in range(40):
+        at_ms = first_ms + minute * MINUTE_MS
+        arrived_ms = at_ms - two_days_ms if 10 <= minute < 30 else at_ms
+        journal.commit(Change(readings=[Reading("5A2D", "op1", at_ms, float(minute))]), arrived_ms)
+    answers = desk.ask(what="readings", **{"from": format_time(first_ms + 15 * MINUTE_MS)})
+    assert [answer["reading"]["op1"] for answer in answers] == [float(minute) for minute in range(15, 40)]
+
+
 def test_a_long_history_of_readings_is_looked_up_in_steps(desk: Desk, journal: Journal) -> None:
     """3000 batches: the first page, with more, and no step reads more than 100 batches."""
     for second in range(3_000):

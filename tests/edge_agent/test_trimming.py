@@ -1,9 +1,11 @@
 """What the journal deletes: the old, and the least worth when there is too much."""
 
+from contextlib import closing
 from pathlib import Path
 
+from edge_agent.archive import Archive
 from edge_agent.change import Change
-from edge_agent.core.messages import LAST_MS
+from edge_agent.core.messages import LAST_MS, Reading
 from tests.support.journals import DAY_MS, WINDOW_MS, estimate, journal_in, open_readings, reading
 
 
@@ -17,6 +19,21 @@ def test_what_is_too_old_goes_but_never_what_is_open_or_waits(tmp_path: Path) ->
         assert [each.sensor for each in journal.waiting(0, 10)] == ["5CB6"]
     with journal_in(tmp_path) as journal:
         assert open_readings(journal) == [reading(WINDOW_MS)]
+
+
+def test_what_a_clock_of_the_past_stamped_is_as_old_as_it_says_itself(tmp_path: Path) -> None:
+    """A van that was off for months boots without network: its clock goes on from its last shutdown."""
+    today_ms, wrong_ms = 20_000 * DAY_MS, 19_940 * DAY_MS
+    with journal_in(tmp_path) as journal:
+        made = estimate(window=today_ms // WINDOW_MS)
+        values = [Reading("reference", "co", today_ms, 0.8)]
+        change = Change(readings=[reading(today_ms)], estimates=[made], too_late=values)
+        [sent] = journal.commit(change, now_ms=wrong_ms)
+        journal.commit(Change(delivered=[sent.id]), now_ms=wrong_ms)
+        assert not journal.forget(today_ms - 30 * DAY_MS, now_ms=today_ms + DAY_MS)
+        assert len(journal.history("5A2D", 10)) == 1
+    with closing(Archive(tmp_path)) as archive:
+        assert [*archive.batches()] == [[reading(today_ms)], values]
 
 
 def test_what_is_too_much_goes_in_order_of_worth_and_drops_are_counted_for_ever(tmp_path: Path) -> None:
@@ -69,12 +86,14 @@ def test_late_readings_that_wait_are_deleted_last_but_one_and_counted(tmp_path: 
 
 def test_what_is_too_old_goes_in_parts_and_a_clock_of_2099_keeps_nothing(tmp_path: Path) -> None:
     """A van that was off for weeks does not delay its loop; and most journals are not read as a whole."""
+    later_ms = 20 * DAY_MS
+    made_at = (LAST_MS, range(600)), (0, range(600, 1_300)), (later_ms, range(1_300, 1_400))
     with journal_in(tmp_path) as journal:
-        for now_ms, windows in ((LAST_MS, range(600)), (0, range(600, 1_300)), (DAY_MS, range(1_300, 1_400))):
+        for now_ms, windows in made_at:
             made = journal.commit(Change(estimates=[estimate(window=n) for n in windows]), now_ms)
             journal.commit(Change(delivered=[each.id for each in made]), now_ms)
         parts = 1
-        while journal.forget(keep_after_ms=DAY_MS, now_ms=2 * DAY_MS):
+        while journal.forget(keep_after_ms=later_ms, now_ms=later_ms + DAY_MS):
             parts += 1
         assert parts == 4
         assert len(journal.history("5A2D", 2_000)) == 700
