@@ -64,7 +64,7 @@ class Page:
             raise BrowserFailed(f"{expression}: {details.get('exception', {}).get('description', details)}")
         return reply["result"].get("value")
 
-    def wait(self, expression: str, timeout_s: float = 15.0) -> Any:
+    def wait(self, expression: str, timeout_s: float = ANSWER_S) -> Any:
         """Wait until the expression is truthy, and return its value."""
         give_up = time.monotonic() + timeout_s
         while not (value := self._evaluate_between_pages(expression)):
@@ -83,7 +83,7 @@ class Page:
                 raise
             return None
 
-    def wait_for_text(self, words: str, selector: str = "body", timeout_s: float = 15.0) -> None:
+    def wait_for_text(self, words: str, selector: str = "body", timeout_s: float = ANSWER_S) -> None:
         """Wait until the selected element contains the text."""
         chosen = f"document.querySelector({json.dumps(selector)})"
         self.wait(f"{chosen}?.innerText.includes({json.dumps(words)})", timeout_s)

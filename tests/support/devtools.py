@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 COMMANDS_FD, EVENTS_FD = 3, 4  # fixed by --remote-debugging-pipe
 ABOVE_STANDARD_FDS = 10
-ANSWER_S = 30.0
+ANSWER_S = 60.0
 POLL_S = 0.05
 
 
@@ -104,7 +104,7 @@ def _high(fd: int) -> int:
     return moved
 
 
-def reap(pid: int, patience_s: float = 5.0) -> None:
+def reap(pid: int, patience_s: float = 10.0) -> None:
     """Wait for the end of the process, and kill it if it does not come."""
     give_up = time.monotonic() + patience_s
     while os.waitpid(pid, os.WNOHANG) == (0, 0):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support import van as wire
+from tests.support.broker import wait_until
 from tests.support.browser import Page
 from tests.support.dashboard import READOUT, SPOKEN, choose_other, inked_columns, newest_start, show
 from tests.support.van import WINDOW_S, Van, estimate
@@ -125,10 +126,14 @@ def chart_of(page: Page, sensor: str) -> tuple[float, float, float]:
     return left, top, width
 
 
-def shown_h(page: Page) -> float:
-    """How many hours the chart shows."""
-    from_ms, to_ms = page.evaluate("document.querySelector('.day').dataset.shown").split()
-    return (float(to_ms) - float(from_ms)) / 3_600_000
+def wait_until_shown_h(page: Page, hours: object) -> None:
+    """Wait until the chart shows so many hours."""
+
+    def shown_h() -> float:
+        from_ms, to_ms = page.evaluate("document.querySelector('.day').dataset.shown").split()
+        return (float(to_ms) - float(from_ms)) / 3_600_000
+
+    wait_until(lambda: shown_h() == hours, what=f"{hours} hours")
 
 
 def test_a_finger_reads_the_chart_and_the_readout_stays(page: Page) -> None:
@@ -153,19 +158,19 @@ def test_a_finger_reads_the_chart_and_the_readout_stays(page: Page) -> None:
 def test_the_chart_zooms_and_pans_by_finger_button_and_key(page: Page) -> None:
     """A drag zooms to a part, two fingers spread show less time, and all of it comes back."""
     left, top, width = chart_of(page, "5A2D")
-    assert shown_h(page) == 24
+    wait_until_shown_h(page, 24)
     page.tap(left + 0.5 * width, top + 60, to_x=left + 0.75 * width)
-    assert shown_h(page) == pytest.approx(6, abs=0.2)
+    wait_until_shown_h(page, pytest.approx(6, abs=0.2))
     page.pinch(left + 0.5 * width, top + 60, apart=(60, 120))
-    assert shown_h(page) == pytest.approx(3, abs=0.3)
+    wait_until_shown_h(page, pytest.approx(3, abs=0.3))
     before = page.evaluate("document.querySelector('.day').dataset.shown")
     page.evaluate("document.querySelector('[aria-label=Earlier]').click()")
-    assert page.evaluate("document.querySelector('.day').dataset.shown") < before
+    page.wait(f"document.querySelector('.day').dataset.shown < {json.dumps(before)}")
     page.evaluate("document.querySelector('.day').focus()")
     page.press("0")
-    assert shown_h(page) == 24
+    wait_until_shown_h(page, 24)
     page.press("+")
-    assert shown_h(page) == 12
+    wait_until_shown_h(page, 12)
     page.press("Home")
-    assert "ppm" in page.evaluate(READOUT), "the first window is brought into view"
+    page.wait(f"{READOUT}.includes('ppm')")  # the first window is brought into view
     assert page.complaints() == []

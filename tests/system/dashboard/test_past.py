@@ -73,7 +73,7 @@ def test_thirty_days_are_fetched_in_parts(page: Page, van: Van) -> None:
     van.past["5A2D"] = [estimate("5A2D", newest - i * WINDOW_S) for i in reversed(range(30 * 96))]
     show(page, "5A2D")
     page.evaluate("[...document.querySelectorAll('.downloads [aria-pressed]')].at(-1).click()")
-    page.wait("document.querySelector('.day').dataset.points === '2880'", timeout_s=60)
+    page.wait("document.querySelector('.day').dataset.points === '2880'")
     page.wait_for_text("Last 30 days", ".day-section h2")
     page.wait("document.querySelectorAll('.day-section tbody tr').length === 2880")
     assert page.complaints() == []

@@ -146,13 +146,16 @@ def test_the_van_and_not_this_device_knows_what_time_it_is(
     chromium: Chromium, site: str, broker: WebBroker, van: Van
 ) -> None:
     """A device three hours slow takes the time from a live report: it says so, and knows what is stale."""
-    true_s = time.time() + 3 * 3600 + 60
+
+    def true_s() -> float:
+        return time.time() + 3 * 3600 + 60
+
     fresh = {"seq": 10**9}
     for sensor in SENSORS[1:]:
-        van.publish(estimate(sensor, true_s // WINDOW_S * WINDOW_S - WINDOW_S, **fresh))
+        van.publish(estimate(sensor, true_s() // WINDOW_S * WINDOW_S - WINDOW_S, **fresh))
     page = chromium.open(f"{site}?broker={broker.websocket}", width=390, height=844)
     page.wait_for_text("All 6 sensors report.", "h1")
-    van.publish_health(health(true_s, {}))
+    van.publish_health(health(true_s(), {}))
     page.wait_for_text("This device’s clock is 3 hours slow.", "[role=status]")
     page.wait_for_text("1 of 6 sensors needs attention.", "h1")
     page.wait_for_text("No data", f'[data-sensor="{SENSORS[0]}"]')
