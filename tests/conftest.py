@@ -18,14 +18,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from paho.mqtt.client import Client
 
 from edge_agent.core.model import Interval, Model, Scale
 from tests.support import needs, processes
 from tests.support.broker import Broker, client, make_broker
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=100)
+# The same examples in every run of a commit; no limit of time, which a busy machine would exceed.
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+# New examples in every run: make test PYTEST=--hypothesis-profile=searching
+settings.register_profile("searching", deadline=None, max_examples=1_000)
 settings.load_profile("repeatable")
 
 # Files that take more than half a minute.

@@ -200,7 +200,7 @@ def run(place: Path, *arguments: object) -> None:
 
 
 def wait_for(condition: Callable[[], bool], process: Process, log: Path) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not condition():
         if process.poll() is not None or time.monotonic() > deadline:
             raise Failure(tail(log))

@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from itertools import islice
+from math import sqrt
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, pstdev
 
 import pytest
 from paho.mqtt.client import Client, MQTTMessage
@@ -22,7 +23,7 @@ from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from model_export.simulator.van import drive
 from tests.support.agents import Collector
-from tests.support.broker import Broker, client, wait_until
+from tests.support.broker import AT_MOST_S, Broker, client, wait_until
 from tests.support.browser import Chromium, Page
 from tests.support.needs import require
 from tests.support.processes import start
@@ -31,7 +32,6 @@ ROOT = Path(__file__).parents[2]
 SOUND = ("1FEA", "5A2D", "5CB6", "B5FF")
 SENSORS = (*SOUND, "5092", "D3EB")
 WINDOWS = 20
-KEEPALIVE_S = 5.0
 
 
 class Demo:
@@ -66,7 +66,7 @@ class Demo:
     def close(self) -> None:
         if self.process.poll() is None:
             self.interrupt()
-        self.process.wait(30)
+        self.process.wait(AT_MOST_S)
         assert self.process.stdout
         self.process.stdout.close()
         self._words.close()
@@ -90,10 +90,10 @@ def truth(file: Path) -> dict[int, float]:
     return {start: fmean(values) for start, values in minutes.items() if len(values) == 15}
 
 
-def r2(estimates: list[Estimate], true: dict[int, float]) -> float:
+def rmse(estimates: list[Estimate], true: dict[int, float]) -> float:
+    """In ppm. Not R²: in the few hours of a test the air may hardly change, whatever the hour."""
     pairs = [(e.value, true[e.start_ms]) for e in estimates if e.value is not None and e.start_ms in true]
-    mean = fmean(wanted for _, wanted in pairs)
-    return 1 - sum((v - w) ** 2 for v, w in pairs) / sum((w - mean) ** 2 for _, w in pairs)
+    return sqrt(fmean((value - wanted) ** 2 for value, wanted in pairs))
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +113,19 @@ def collector(demo: Demo) -> Iterator[Collector]:
 @pytest.mark.parametrize("hour", range(2, 24, 3))
 def test_whatever_the_hour_it_sets_out_at_nothing_is_flagged(demo: Demo, hour: int) -> None:
     """The demo's own bundles, offline, for two days: the air is always air that the sensors have seen."""
-    windows = Windows()
+    windows, true = Windows(), dict[int, list[float]]()
     pipeline = Pipeline(windows, Bundles(demo.place / "bundles").models)
     for minute in islice(drive(1, hour * 3_600_000), 2 * 1_440):
+        true.setdefault(minute.at_ms // 900_000 * 900_000, []).append(minute.co)
         for sensor, channels in minute.readings.items():
             for channel, value in channels.items():
                 windows.add(Reading(sensor, channel, minute.at_ms, value), minute.at_ms)
     estimates = [pipeline.estimate(window) for window in windows.close_all()]
     assert len(estimates) == len(SENSORS) * 2 * 96
     assert flagged(estimates) == []
+    means = {start_ms: fmean(values) for start_ms, values in true.items()}
+    sound = [each for each in estimates if each.sensor in SOUND]
+    assert rmse(sound, means) < 0.1 * pstdev(means.values()), "R² is 0.99"
 
 
 def flagged(estimates: list[Estimate]) -> list[tuple[str, int, tuple[str, ...]]]:
@@ -150,16 +154,16 @@ def page(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]
 
 def test_the_dashboard_shows_the_running_demo(page: Page, tmp_path: Path) -> None:
     """Four sound sensors and two swapped ones; README's picture is one of these (DASHBOARD_PICTURE=FILE)."""
-    page.wait_for_text("2 of 6 sensors are uncertain.", "h1", 30)
+    page.wait_for_text("2 of 6 sensors are uncertain.", "h1")
     page.wait_for_text("The model is poor", '[data-sensor="5092"]')
     page.wait_for_text("times as wide as those of the other sensors", '[data-sensor="D3EB"]')
     for sensor in SOUND:
-        page.wait_for_text("Data OK", f'[data-sensor="{sensor}"] .state', 30)
+        page.wait_for_text("Data OK", f'[data-sensor="{sensor}"] .state')
     for sensor in SENSORS:
         page.wait_for_text("ppm", f'[data-sensor="{sensor}"]')
     page.wait_for_text("Online", '[data-agent="van-1"]')
     page.wait_for_text("of 6 sensors.", ".agreed .sharers")
-    page.wait_for_text("Data OK", ".agreed .state", 30)
+    page.wait_for_text("Data OK", ".agreed .state")
     picture = Path(os.environ.get("DASHBOARD_PICTURE", tmp_path / "overview.png"))
     page.screenshot(picture)
     assert page.complaints() == []
@@ -173,14 +177,13 @@ def test_the_demo_streams_sound_calibrated_co(demo: Demo, collector: Collector) 
     are known. That holds for the two whose pairs are swapped as well: they were calibrated as they are, and
     no agent can know what they should have measured.
     """
-    wait_until(lambda: len(collector.payloads) >= len(SENSORS) * (WINDOWS + 4), 90, "the demo's windows")
+    wait_until(lambda: len(collector.payloads) >= len(SENSORS) * (WINDOWS + 4), what="the demo's windows")
     true = truth(Path(demo.told["truth"]))
     by_sensor = {sensor: [e for e in collector.estimates if e.sensor == sensor] for sensor in SENSORS}
     assert all(len(estimates) >= WINDOWS for estimates in by_sensor.values())
     assert flagged(collector.estimates) == []
-    assert {
-        sensor: round(r2(by_sensor[sensor], true), 3) for sensor in SOUND if r2(by_sensor[sensor], true) < 0.9
-    } == {}
+    errors = {sensor: round(rmse(by_sensor[sensor], true), 3) for sensor in SOUND}
+    assert max(errors.values()) < 0.1, errors
 
 
 def test_a_broken_sensor_is_flagged_until_it_is_mended(demo: Demo, page: Page) -> None:
@@ -213,7 +216,7 @@ def test_two_demos_do_not_disturb_each_other_and_ctrl_c_leaves_nothing(demo: Dem
         place = second.place
         with client(second.broker) as consumer:
             collector = Collector(consumer)
-            wait_until(lambda: collector.payloads, 60, "a window of the second demo")
+            wait_until(lambda: collector.payloads, what="a window of the second demo")
     assert not place.exists()
     wait_until(lambda: processes_of(place) == {}, what="every process of the second demo gone")
     assert demo.process.poll() is None
@@ -226,15 +229,15 @@ def test_ctrl_c_while_it_prepares_leaves_nothing(after_s: float) -> None:
     process = start(["make", "demo"], cwd=ROOT, stdout=subprocess.DEVNULL)
     time.sleep(after_s)  # a moment in the middle of simulating or fitting
     os.killpg(process.pid, signal.SIGINT)
-    process.wait(30)
-    wait_until(lambda: set((ROOT / "tmp").glob("demo-*")) <= before, 10, "the demo's folder gone")
+    process.wait(AT_MOST_S)
+    wait_until(lambda: set((ROOT / "tmp").glob("demo-*")) <= before, what="the demo's folder gone")
 
 
 def test_a_killed_agent_shows_as_offline(demo: Demo, page: Page) -> None:
-    """Within its keep-alive, by its last will; the last but one here, for the demo has no agent any more."""
+    """By its last will; the last but one here, for the demo has no agent any more."""
     (agent,) = [pid for pid, line in processes_of(demo.place).items() if "edge-agent run" in line]
     os.kill(agent, signal.SIGKILL)
-    page.wait_for_text("van-1 has been offline since ", "h1", KEEPALIVE_S)
+    page.wait_for_text("van-1 has been offline since ", "h1")
     page.wait_for_text("Offline", '[data-sensor="5A2D"]')
     assert page.complaints() == []
     wait_until(lambda: "the agent ended with -9; its sensors are offline now" in demo.said())
@@ -244,5 +247,5 @@ def test_a_demo_without_a_broker_ends_and_says_so(demo: Demo) -> None:
     """The last test: it ends the demo."""
     (broker,) = [pid for pid, line in processes_of(demo.place).items() if "broker.conf" in line]
     os.kill(broker, signal.SIGKILL)
-    assert demo.process.wait(30) != 0
+    assert demo.process.wait(AT_MOST_S) != 0
     assert "demo: the broker ended with -9" in demo.said()
