@@ -35,8 +35,8 @@ ROOMS["model_export.calibration"] = {
     "model_export.figures",
     "model_export.files",
 }
-ROOMS["model_export.experiment"] = {*ROOMS["model_export.calibration"], "model_export.calibration"}
-ROOMS["model_export.doctor"] = ROOMS["model_export.experiment"]
+ROOMS["model_export.doctor"] = {*ROOMS["model_export.calibration"], "model_export.calibration"}
+ROOMS["model_export.experiment"] = {*ROOMS["model_export.doctor"], "model_export.engine"}
 ROOMS["model_export.fleet"] = {
     *ROOMS["model_export.experiment"],
     "model_export.doctor",

@@ -1,8 +1,8 @@
 """Many tasks on an executor: every task ends with its row or with its error, also if workers are killed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import TypeVar
 
 from edge_agent.core.errors import RespireError
@@ -14,6 +14,17 @@ Say = Callable[[str], None]  # shows one line to the user
 Open = Callable[[], AbstractContextManager[Executor]]
 
 RESTARTS = 3  # pools after the first; a task that ends its worker every time must not go on for ever
+HEAR_S = 0.5  # a Ctrl-C that comes just before the main thread sleeps does not wake it
+
+
+def ended(futures: Iterable[Future[Row]]) -> Iterator[Future[Row]]:
+    """Each future when it ends, and a Ctrl-C at any moment."""
+    left = set(futures)
+    while left:
+        with suppress(TimeoutError):
+            for future in as_completed(left, HEAR_S):
+                left.discard(future)
+                yield future
 
 
 class Results(dict[str, Row]):
@@ -60,7 +71,7 @@ def _gather(
     tell: Callable[[], None],
 ) -> None:
     futures: dict[Future[Row], str] = {executor.submit(work, task): name for name, task in tasks.items()}
-    for future in as_completed(futures):
+    for future in ended(futures):
         try:
             error = future.exception()
         except CancelledError as lost:  # nobody here cancels: the scheduler is gone

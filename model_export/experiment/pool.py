@@ -1,18 +1,19 @@
 """Tasks in parallel processes, with an orderly end on Ctrl-C, on a killed worker and on a killed parent."""
 
 import multiprocessing
-import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edge_agent.core.errors import RespireError
+from model_export.engine.processes import end_with_parent
+from model_export.engine.run import ended
 from model_export.experiment.ledger import Task
 
 Progress = Callable[[float, float], None]  # work done, work in all
@@ -42,7 +43,7 @@ def in_parallel(
         with _ignore_sigint():
             for task in costs:
                 futures[pool.submit(work, task)] = task
-        for future in as_completed(futures):
+        for future in ended(futures):
             task, error = futures[future], future.exception()
             if isinstance(error, BrokenProcessPool):
                 raise error
@@ -93,7 +94,8 @@ def _stop(futures: Iterable[Future[None]], say: Say) -> None:
     """Wait for the running tasks. Another Ctrl-C ends the workers first, so that the pool can shut down."""
     try:
         say("stopping: the fits that are running are finished first; Ctrl-C again stops now")
-        wait([future for future in futures if not future.cancel()])
+        for _ in ended([future for future in futures if not future.cancel()]):
+            pass
     except KeyboardInterrupt:
         for worker in multiprocessing.active_children():
             worker.terminate()
@@ -115,11 +117,4 @@ def _shut_down(pool: ProcessPoolExecutor) -> None:
 def _prepare() -> None:
     """Limit a worker to one thread, and end it when its parent ends."""
     threadpool_limits(1)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A killed parent does not close the pool's queue, so its workers would wait for ever."""
-    if (parent := multiprocessing.parent_process()) is not None:
-        parent.join()
-        os._exit(1)
+    end_with_parent()
