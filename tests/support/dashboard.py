@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from deploy.demo.page import DASHBOARD
@@ -70,6 +71,16 @@ def full_van(port: int) -> Van:
 def newest_start(van: Van, sensor: str) -> float:
     newest = van.past[sensor][-1]["start"]
     return wire.seconds(str(newest))
+
+
+def date(at_s: float) -> str:
+    """A date as the page writes it, in British English: Sep is Sept there."""
+    return time.strftime("%-d %b %Y", time.gmtime(at_s)).replace("Sep ", "Sept ")
+
+
+def fixed(value: float, decimals: int) -> str:
+    """A number as JavaScript writes it: Python would round 21.25 to 21.2."""
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
 
 
 def show(page: Page, sensor: str) -> None:

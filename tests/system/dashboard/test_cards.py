@@ -5,7 +5,7 @@ import time
 
 from tests.support import van as wire
 from tests.support.browser import Page
-from tests.support.dashboard import HOSTILE, SENSORS, newest_start, show
+from tests.support.dashboard import HOSTILE, SENSORS, fixed, newest_start, show
 from tests.support.van import WINDOW_S, Van, estimate, health, sensor_health
 
 
@@ -15,8 +15,9 @@ def test_every_sensor_shows_its_value_interval_and_quality(page: Page, van: Van)
     for sensor in SENSORS:
         newest = van.past[sensor][-1]
         shown = page.evaluate(f"document.querySelector('[data-sensor=\"{sensor}\"]').innerText")
-        assert f"{newest['value']:.2f}" in shown
-        assert f"likely between {newest['low']:.2f} and {newest['high']:.2f} ppm (90 %)" in shown
+        value, low, high = (fixed(newest[name], 2) for name in ("value", "low", "high"))
+        assert value in shown
+        assert f"likely between {low} and {high} ppm (90 %)" in shown
         assert "Data OK" in shown
     assert page.complaints() == []
 

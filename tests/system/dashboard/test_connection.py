@@ -11,7 +11,7 @@ import pytest
 
 from deploy.demo.processes import free_port
 from tests.support.browser import Chromium, Page
-from tests.support.dashboard import WebBroker
+from tests.support.dashboard import WebBroker, date
 from tests.support.needs import dynamic_security_plugin, require
 from tests.support.van import WINDOW_S, Van, estimate
 
@@ -41,7 +41,7 @@ def test_a_lost_broker_is_said_and_found_again(page: Page, broker: WebBroker, va
     page.evaluate("location.hash = '#/sensor/van-1/5A2D'")
     page.wait_for_text("Last known: data OK", ".now")
     page.evaluate("(() => { const now = Date.now; Date.now = () => now() + 864e5; })()")
-    dates = [time.strftime("since %-d %b %Y, ", time.gmtime(at_s)) for at_s in (began_s, time.time())]
+    dates = [f"since {date(at_s)}, " for at_s in (began_s, time.time())]
     told = "document.querySelector('[role=status]').innerText"
     page.wait(f"{json.dumps(dates)}.some((date) => {told}.includes(date))")  # now it was another day
     broker.start()

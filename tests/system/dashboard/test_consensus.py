@@ -3,7 +3,7 @@
 import time
 
 from tests.support.browser import Page
-from tests.support.dashboard import SENSORS, newest_start, show
+from tests.support.dashboard import SENSORS, fixed, newest_start, show
 from tests.support.van import CONSENSUS, WINDOW_S, Van, consensus, estimate, health, score, sensor_health
 
 LEFT_OUT = {"5092": "swapped_suspected", "D3EB": "far_from_others"}
@@ -21,7 +21,7 @@ def test_the_van_has_one_value_and_says_who_was_left_out_and_why(page: Page, van
     van.publish_consensus(made)
     page.wait_for_text("All sensors of van-1 together", CARD)
     words = page.evaluate(f'document.querySelector("{CARD}").innerText')
-    assert f"{made['value']:.2f}\nppm CO\nlikely between" in words
+    assert f"{fixed(made['value'], 2)}\nppm CO\nlikely between" in words
     assert "From 4 of 6 sensors." in words
     assert "5092\nleft out: it does not follow the others: wrong plug, wrong gas or dead cell" in words
     assert "D3EB\nleft out: its value is far from the others" in words

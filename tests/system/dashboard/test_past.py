@@ -1,10 +1,9 @@
 """The past of a sensor: a day, a week or a month from the agent, each window once."""
 
-import time
 from pathlib import Path
 
 from tests.support.browser import Chromium, Page
-from tests.support.dashboard import SENSORS, SPOKEN, WebBroker, newest_start, show
+from tests.support.dashboard import SENSORS, SPOKEN, WebBroker, date, newest_start, show
 from tests.support.van import WINDOW_S, Van, estimate
 
 
@@ -59,7 +58,7 @@ def test_a_week_is_fetched_when_it_is_asked_for(page: Page, van: Van, tmp_path: 
     page.wait_for_text("Last 7 days CO, ppm", ".day-section h2")
     page.evaluate("document.querySelector('.day').focus()")
     page.press("ArrowLeft")
-    page.wait(f"{SPOKEN}.startsWith('{time.strftime('%-d %b', time.gmtime(newest))}, ')")
+    page.wait(f"{SPOKEN}.startsWith('{date(newest)[:-5]}, ')")
     saved = page.download(".save-csv", tmp_path)
     assert len(saved.read_text().splitlines()) == 1 + 7 * 96
     page.evaluate("document.querySelector('.downloads [aria-pressed=false]').click()")

@@ -11,7 +11,7 @@ from deploy.demo.page import DASHBOARD
 from tests.support import van as wire
 from tests.support.broker import wait_until
 from tests.support.browser import Chromium, Page
-from tests.support.dashboard import HOSTILE, QuietFiles, WebBroker, newest_start, serving, show
+from tests.support.dashboard import HOSTILE, QuietFiles, WebBroker, fixed, newest_start, serving, show
 from tests.support.processes import run_program
 from tests.support.van import WINDOW_S, Van, estimate
 
@@ -33,9 +33,9 @@ def test_inputs_weights_and_model_are_shown(page: Page, van: Van) -> None:
     """The detail tells how the value is made: readings times weights, coverage, domain and model."""
     show(page, "5A2D")
     newest = van.past["5A2D"][-1]
-    page.wait_for_text(f"{newest['inputs']['op1']:.1f} × 0.0", ".terms")
+    page.wait_for_text(f"{fixed(newest['inputs']['op1'], 1)} × 0.0", ".terms")
     page.wait_for_text("14 of 15 minutes", ".terms")
-    page.wait_for_text(f"now {newest['inputs']['temperature']:.1f} °C", "[aria-label=Weights]")
+    page.wait_for_text(f"now {fixed(newest['inputs']['temperature'], 1)} °C", "[aria-label=Weights]")
     page.wait_for_text(wire.MODEL, "[aria-label=Model]")
     facts = {"r2_test": 0.9810952271676012, "support": 24, "from": "2023-10-05T00:00:00Z"}
     van.publish_card("5A2D", provenance={**facts, "temperature_counts": "1 5 9"})
