@@ -223,6 +223,15 @@ class Settings(BaseSettings):
                 raise ValueError("expected a topic that the agent does not publish itself")
         return reference
 
+    @field_validator("journal")
+    @classmethod
+    def _long_enough(cls, journal: Journal, others: ValidationInfo) -> Journal:
+        windows = others.data.get("windows")
+        if windows and journal.keep_days * 24 <= windows.final_h:
+            words = f"expected keep_days to be longer than final_h of windows ({windows.final_h:g} h)"
+            raise ValueError(words)
+        return journal
+
     @field_validator("position")
     @classmethod
     def _another_topic(cls, position: Position, others: ValidationInfo) -> Position:

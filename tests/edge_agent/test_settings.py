@@ -64,6 +64,10 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         ("[journal]\nkeep_days = inf", "journal.keep_days: expected less than or equal to 1000000, got inf"),
         (
+            "[journal]\nkeep_days = 1",
+            "journal: expected keep_days to be longer than final_h of windows (24 h)",
+        ),
+        (
             "[broker]\nport = 'x'",
             "broker.port: expected a valid integer, unable to parse string as an integer, got 'x'",
         ),
