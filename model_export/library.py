@@ -157,6 +157,8 @@ def fit(
     notes = (*result.dataset.notes, *remarks(result.dataset, recipe.gas))
     result = replace(result, dataset=replace(result.dataset, notes=notes))
     figures = summary(result)
+    if out is None:
+        del figures["bundle"]  # the file is gone
     if recipe.tuning == "folds":
         figures["trials"] = recipe.trials
     return Fit(Bundle(model), figures, tuple(found), notes, result)

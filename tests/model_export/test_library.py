@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from model_export import library
 from model_export.bundle import Bundle
 from model_export.recordings.recording import Recording, Series
 from tests.support.models import linear
+from tests.support.recordings import saved, tidy
 
 TIMES = pd.date_range("2024-02-01T10:00:00Z", periods=60, freq="1min")
 TABLE = pd.DataFrame(
@@ -35,6 +37,13 @@ def test_a_row_for_each_channel_gives_the_same_estimates() -> None:
     rows = pd.concat([TABLE[["timestamp", name]] for name in CHANNELS]).sort_values("timestamp")
     assert whole["value"].notna().all()
     pd.testing.assert_frame_equal(whole, bundle.predict(rows))
+
+
+def test_a_fit_that_is_not_saved_names_no_file(tmp_path: Path) -> None:
+    """The page of the fit shows these figures, too."""
+    recording = library.load_recording(saved(tidy(), tmp_path / "5A2D_T-W.csv"))
+    assert "bundle" not in library.fit(recording).figures
+    assert library.fit(recording, out=tmp_path / "a.bundle").figures["bundle"] == str(tmp_path / "a.bundle")
 
 
 def test_a_table_without_a_readable_time_is_refused() -> None:
