@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model_export.doctor import sentinel
+from model_export.doctor import dead, sentinel
 from model_export.doctor.diagnose import findings_of
-from model_export.doctor.prepare import case_of
+from model_export.doctor.prepare import case_of, case_without_reference
 from model_export.recordings.recording import Recording, Series
 from tests.support.colocations import colocation
 from tests.support.faults import late, stuck, swapped
@@ -45,7 +45,7 @@ def test_a_column_of_a_few_levels_has_no_codes(levels: tuple[float, ...]) -> Non
     values = np.random.default_rng(0).choice(levels, len(series.values))
     flat = replace(sound, series={**sound.series, "op2": Series(series.at_ms, values)})
     assert sentinel.found_in(flat) == ()
-    assert "dead_channel" in {one.code for one in findings_of([case_of(flat, "T-W")])}
+    assert [one.sensor for one in dead.check([case_without_reference(flat, "T-W")])] == [sound.sensor]
 
 
 def test_a_code_in_a_column_that_does_not_change_is_found() -> None:
