@@ -17,7 +17,7 @@ from tests.support.recordings import colocated
 
 ROOT = Path(__file__).parents[3]
 ONE = ("--jobs", "1")  # a second process would import everything once more
-ROWS = 15 * 1_000  # of a recording, one a minute
+ROWS = 15 * 500  # of a recording, one a minute
 
 
 @pytest.fixture(scope="module")
