@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from edge_agent import health
+from edge_agent import health, memory
 from edge_agent.bundles import Bundles
 from edge_agent.clock import Every, Timekeeper
 from edge_agent.commit import GroupCommit
@@ -87,6 +87,7 @@ class Maintenance:
         if self._trim.due(elapsed_ms):
             self._trim_journal()
         if self._health.due(elapsed_ms):
+            memory.give_back()
             record = health.encode(self._health_record())
             self._publisher.publish_health(record)
             self._publisher.retain(self._settings.own_topics.position, self._locator.message())
