@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
     from model_export.recordings.mending import Mending as Mending
     from model_export.recordings.recording import Recording as Recording
-    from model_export.recordings.table_files import Shape as Shape
+    from model_export.recordings.shape import Shape as Shape
 
 _HOMES = {
     "model_export.bundle": ("Bundle",),
@@ -52,7 +52,7 @@ _HOMES = {
     "model_export.calibration.fit": ("Recipe",),
     "model_export.recordings.mending": ("Mending",),
     "model_export.recordings.recording": ("Recording",),
-    "model_export.recordings.table_files": ("Shape",),
+    "model_export.recordings.shape": ("Shape",),
     "model_export.calibration.estimator": ("RespireRegressor",),
 }
 

@@ -30,8 +30,8 @@ from model_export.recordings.dataset import Dataset, Stamp, require_windows, spl
 from model_export.recordings.mending import Mending
 from model_export.recordings.names import dataset_of, identity
 from model_export.recordings.recording import CELL, REFERENCE, TEMPERATURE, Recording, Series
+from model_export.recordings.shape import Shape
 from model_export.recordings.stamps import Dates, parse_window
-from model_export.recordings.table_files import Shape
 from model_export.recordings.tables import Layout, read, require_columns
 from model_export.regression.metrics import Score
 

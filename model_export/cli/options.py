@@ -182,7 +182,7 @@ def _source(
     """How files are read, from the options of `reading`."""
     from model_export.calibration.fit import Source  # noqa: PLC0415 - as above
     from model_export.recordings.mending import Mending  # noqa: PLC0415 - as above
-    from model_export.recordings.table_files import Shape  # noqa: PLC0415 - as above
+    from model_export.recordings.shape import Shape  # noqa: PLC0415 - as above
     from model_export.recordings.tables import Layout  # noqa: PLC0415 - as above
 
     asked = shift or swap or below or above

@@ -24,6 +24,7 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import SENSOR, TIMESTAMP
 from model_export.recordings import workbooks
 from model_export.recordings.counted import Counted, Progress
+from model_export.recordings.shape import Shape
 
 HEAD_BYTES = 65_536
 LOUD_BYTES = 16_777_216  # a smaller file is read before a progress bar would be seen
@@ -35,20 +36,11 @@ FOREIGN = {b"{": "JSON", b"[": "JSON", b"<": "HTML or XML", b"%": "PDF"}
 _BROKEN = (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, BadZipFile, pa.ArrowException)
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # or a number with three decimals
+_GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?\s*")  # 1.003,5
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
 Names = Callable[[Sequence[str]], Mapping[str, str]]  # a header's columns -> {theirs: ours}, those to read
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How a file is written; None is detected."""
-
-    separator: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    header: int | None = None  # the line with the names of the columns, from 1
-    sheet: str | None = None  # of a workbook
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +192,8 @@ def _csv(
     pa.default_memory_pool().release_unused()
     timed = [place for place, ours in picked.items() if ours != SENSOR]
     for place in timed if as_text and found.decimal == "," else ():
+        grouped = rows[place].str.fullmatch(_GROUPED).fillna(False)
+        rows[place] = rows[place].mask(grouped, rows[place].str.replace(".", "", regex=False))
         rows[place] = rows[place].str.replace(workbooks.COMMA, r"\1.\2", regex=True)
     return rows
 
@@ -278,10 +272,15 @@ def _found(texts: Sequence[Sequence[str]], shape: Shape, separator: str, encodin
     after = texts[header + 1 :]
     units = next((place for place, row in enumerate(after[:3]) if any(map(_is_value, row))), 0)
     cells = [cell for row in after for cell in row]
-    commas = any(map(_WITH_COMMA.fullmatch, cells)) and not any(map(_WITH_POINT.fullmatch, cells))
-    return _Found(
-        separator, shape.decimal or ("," if commas else "."), encoding, header, units, tuple(texts[header])
-    )
+    decimal = shape.decimal or decimal_mark(cells)
+    return _Found(separator, decimal, encoding, header, units, tuple(texts[header]))
+
+
+def decimal_mark(cells: Sequence[str]) -> str:
+    """The mark in numbers; three digits after it may be thousands, and do not count if others decide."""
+    commas, points = ({*filter(mark.fullmatch, cells)} for mark in (_WITH_COMMA, _WITH_POINT))
+    unclear = {*filter(_THOUSANDS.fullmatch, commas | points)}
+    return "," if commas and (not points or (commas - unclear and not points - unclear)) else "."
 
 
 def _header(texts: Sequence[Sequence[str]]) -> int:

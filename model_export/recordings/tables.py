@@ -19,8 +19,9 @@ from model_export.recordings.columns import JOIN, NOT_CHANNELS, joined, without_
 from model_export.recordings.counted import Progress
 from model_export.recordings.mending import Mending, mended
 from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
+from model_export.recordings.shape import Shape
 from model_export.recordings.stamps import UNREADABLE, Dates, parse_stamps, zone
-from model_export.recordings.table_files import Shape, table
+from model_export.recordings.table_files import table
 
 _UNIT = re.compile(r"\s*[\[(][^\])]*[\])]\s*$")  # op1 [mV]
 _TIMES = ("time", "datetime", "date_time", "date time", "date/time", "date")  # if there is no timestamp

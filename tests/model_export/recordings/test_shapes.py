@@ -16,7 +16,8 @@ import pandas as pd
 import pytest
 
 from edge_agent.core.errors import BadRecording
-from model_export.recordings.table_files import HEAD_BYTES, Shape
+from model_export.recordings.shape import Shape
+from model_export.recordings.table_files import HEAD_BYTES, decimal_mark
 from model_export.recordings.tables import Layout, read
 from tests.support.workbook import Cell, workbook
 
@@ -221,6 +222,38 @@ def test_sensor_and_reference_may_be_in_two_files(tmp_path: Path) -> None:
     recording = read([tmp_path / "sensor.csv", tmp_path / "station.csv"], "5A2D")
     assert recording.series["reference"].values.tolist() == REFERENCE.tolist()
     assert recording.notes == ("station.csv: read with values separated by semicolons, decimal commas",)
+
+
+def german(value: float) -> str:
+    """1003.5 as 1.003,5 and 1004.0 as 1.004, as a spreadsheet may show it."""
+    return f"{value:,.1f}".translate(str.maketrans(",.", ".,")).removesuffix(",0")
+
+
+@pytest.mark.parametrize("first", [0, 60], ids=["at the start", "far down"])
+def test_points_between_thousands_are_no_decimal_points(first: int, tmp_path: Path) -> None:
+    op1 = np.where(np.arange(400) < first, 231.5, 990.0 + np.arange(400) * 0.5)
+    rows = zip(stamps(), op1, OP2, TEMPERATURE, REFERENCE, strict=True)
+    body = "\n".join(";".join([time, *map(german, values)]) for time, *values in rows)
+    (tmp_path / "a.csv").write_text(";".join(NAMES) + "\n" + body + "\n")
+    recording = read([tmp_path / "a.csv"], "5A2D")
+    assert recording.series["op1"].values.tolist() == op1.tolist()
+    assert recording.notes == ("a.csv: read with values separated by semicolons, decimal commas",)
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal"),
+    [
+        (["231,4", "1.004"], ","),
+        (["231.4", "1,004"], "."),
+        (["1,004", "0,834"], ","),
+        (["1,004", "231,412"], ","),
+        (["1.004", "231.412"], "."),
+        (["1,004", "1.004"], "."),
+        (["231,4", "231.4"], "."),
+    ],
+)
+def test_three_digits_after_a_mark_may_be_thousands(cells: list[str], decimal: str) -> None:
+    assert decimal_mark(cells) == decimal
 
 
 def test_rows_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
