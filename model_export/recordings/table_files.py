@@ -37,7 +37,8 @@ _BROKEN = (OSError, ValueError, EOFError, zlib.error, lzma.LZMAError, BadZipFile
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # or a number with three decimals
-_GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?\s*")  # 1.003,5
+_WITH_POINTS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?\s*")  # 1.003,5
+_WITH_COMMAS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+\s*")  # 1,003.5
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
 Names = Callable[[Sequence[str]], Mapping[str, str]]  # a header's columns -> {theirs: ours}, those to read
@@ -190,11 +191,13 @@ def _csv(
     rows: pd.DataFrame = read.to_pandas(split_blocks=True, self_destruct=True, date_as_object=False)
     del read
     pa.default_memory_pool().release_unused()
-    timed = [place for place, ours in picked.items() if ours != SENSOR]
-    for place in timed if as_text and found.decimal == "," else ():
-        grouped = rows[place].str.fullmatch(_GROUPED).fillna(False)
-        rows[place] = rows[place].mask(grouped, rows[place].str.replace(".", "", regex=False))
-        rows[place] = rows[place].str.replace(workbooks.COMMA, r"\1.\2", regex=True)
+    commas = found.decimal == ","
+    for place in [place for place, ours in picked.items() if as_text and ours != SENSOR]:
+        grouped = rows[place].str.fullmatch(_WITH_POINTS if commas else _WITH_COMMAS).fillna(False)
+        plain = rows[place].str.replace("." if commas else ",", "", regex=False)
+        rows[place] = rows[place].mask(grouped, plain)
+        if commas:
+            rows[place] = rows[place].str.replace(workbooks.COMMA, r"\1.\2", regex=True)
     return rows
 
 

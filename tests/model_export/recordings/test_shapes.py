@@ -240,6 +240,14 @@ def test_points_between_thousands_are_no_decimal_points(first: int, tmp_path: Pa
     assert recording.notes == ("a.csv: read with values separated by semicolons, decimal commas",)
 
 
+def test_commas_between_thousands_are_no_decimal_commas(tmp_path: Path) -> None:
+    op1 = 990.5 + np.arange(400) * 1.0
+    rows = zip(stamps(), op1, OP2, TEMPERATURE, REFERENCE, strict=True)
+    body = "\n".join(f'{time},"{first:,.1f}",{",".join(map(str, rest))}' for time, first, *rest in rows)
+    (tmp_path / "a.csv").write_text(",".join(NAMES) + "\n" + body + "\n")
+    assert read([tmp_path / "a.csv"], "5A2D").series["op1"].values.tolist() == op1.tolist()
+
+
 @pytest.mark.parametrize(
     ("cells", "decimal"),
     [
