@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 LOOK_MS = 2_000  # how often the bundles, the kernel's clock and the journal's size are checked
 TRIM_MS = 600_000
+GIVE_BACK_MS = 60_000  # it may take 10 ms, so not with each health record of somebody who wants many
 ALIVE_MS = 10_000
 REMIND_MS = 600_000  # how often an unsynchronised clock is logged
 
@@ -64,6 +65,7 @@ class Maintenance:
         self._log = logger()
         self._problems = Problems()
         self._look, self._trim, self._remind = Every(LOOK_MS), Every(TRIM_MS), Every(REMIND_MS)
+        self._give_back = Every(GIVE_BACK_MS)
         self._health = Every(settings.health.interval_s * 1000)
         self._alive = Every(notifier.watchdog_s * 500 or ALIVE_MS)
         self._use(bundles.models.values())
@@ -86,8 +88,9 @@ class Maintenance:
             self._bound_journal()
         if self._trim.due(elapsed_ms):
             self._trim_journal()
-        if self._health.due(elapsed_ms):
+        if self._give_back.due(elapsed_ms):
             memory.give_back()
+        if self._health.due(elapsed_ms):
             record = health.encode(self._health_record())
             self._publisher.publish_health(record)
             self._publisher.retain(self._settings.own_topics.position, self._locator.message())
