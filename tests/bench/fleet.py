@@ -161,7 +161,9 @@ def archives(folder: Path) -> None:
 
 @contextmanager
 def dask_workers(folder: Path) -> Iterator[str]:
-    """A scheduler and two workers of one thread on this machine."""
+    """A scheduler and two workers of one thread on this machine, all ready as those of a cluster are."""
+    from distributed import Client  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
     port = free_port()
     address, nowhere = f"tcp://127.0.0.1:{port}", subprocess.DEVNULL
     dask = [sys.executable, "-m", "dask"]
@@ -173,6 +175,8 @@ def dask_workers(folder: Path) -> Iterator[str]:
             stack.enter_context(process)
             stack.callback(process.terminate)
             wait_until(lambda: listening(port), 60, "the scheduler")
+        with Client(address) as client:
+            client.wait_for_workers(2, timeout=60)
         yield address
 
 
