@@ -63,7 +63,7 @@ def timeline(model: Model, dataset: Dataset, n_train: int, title: str) -> Figure
     date_axis(whole)
     whole.set_xlabel("time (UTC)")
     figure.align_ylabels()
-    legend_below(figure, detail, whole)
+    legend_below(figure, detail, whole, columns=3)
     return figure
 
 
@@ -167,7 +167,7 @@ def _constants(model: Model) -> str:
     """The weights of warming, which are the same at all temperatures."""
     constant = dict(zip(model.channels, model.weights([model.auxiliary_scale.centre])[0], strict=False))
     found = [f"{name} {constant[name]:+.2g}" for name in model.warming]
-    return f"at all temperatures: {', '.join(found)} {model.unit} per °C" if found else ""
+    return f"{', '.join(found)} {model.unit}/°C" if found else ""
 
 
 def _dots(axes: Axes, x: Array, y: Array, n_train: int) -> None:

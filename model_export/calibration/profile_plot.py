@@ -21,7 +21,7 @@ def profiles(model: Model, dataset: Dataset, title: str) -> Figure:
     error = model.predict(dataset.inputs, dataset.auxiliary) - dataset.target
     days = dataset.start_ms // DAY_MS
     weekly = len(np.unique(days)) >= 2 * len(WEEK)
-    figure = blank(3.0, title)
+    figure = blank(3.0, f"{title} and day" if weekly else title)
     panels = figure.subplots(1, 1 + weekly, sharey=True, squeeze=False, width_ratios=[2, 1][: 1 + weekly])[0]
     _profile(panels[0], dataset.start_ms % DAY_MS // HOUR_MS, error)
     panels[0].set(xlabel="hour of the day (UTC)", ylabel=f"estimate - reference ({model.unit})")

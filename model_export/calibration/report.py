@@ -171,7 +171,7 @@ def _agreement(
             "residuals",
         ),
         Picture(
-            profiles(model, dataset, "When it is wrong: error by hour and day"),
+            profiles(model, dataset, "When it is wrong: error by hour"),
             "A median that follows the hour or the day is a cause that the model does not know, such as the "
             "traffic's other gases, the sun on the box, or a clock.",
             "profiles",
