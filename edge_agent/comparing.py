@@ -4,6 +4,7 @@ import json
 from collections.abc import Container, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from operator import itemgetter
 from typing import NamedTuple
 
 from edge_agent.change import Outgoing
@@ -20,7 +21,7 @@ from edge_agent.settings import Consensus, Settings
 
 FACT = "consensus_until"  # the last estimate that the consensus of its window has
 LATELY_MS = 3_600_000  # a sensor without a window for so long is not waited for
-LONGEST_MS = 48 * 3_600_000  # after a start, windows older than the newest by so much stay as they are
+LONGEST_MS = 48 * 3_600_000  # after a start, at most so much is made up for: the windows written last
 
 
 class _New(NamedTuple):
@@ -51,11 +52,10 @@ class Comparing:
         self._new: dict[int, _New] = {}  # start of a window -> what is new in it
         self._newest = int(journal.fact(FACT) or 0)
         waiting = journal.closed_windows.starts_after(self._newest)
-        newest_ms = max((start_ms for start_ms, _, _ in waiting), default=0)
-        for start_ms, first, last in waiting:
+        # By number: one window in the far future would make all others look old.
+        for start_ms, first, last in sorted(waiting, key=itemgetter(2))[-(LONGEST_MS // self._length_ms) :]:
             self._newest = max(self._newest, last)
-            if start_ms > newest_ms - LONGEST_MS:
-                self._new[start_ms] = _New(None, first)
+            self._new[start_ms] = _New(None, first)
         self._retain, self._topic = retain, settings.own_topics.latest(CONSENSUS)
         self._latest_ms = -1  # the start of the newest window
         self._restore_latest()

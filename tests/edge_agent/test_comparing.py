@@ -256,6 +256,31 @@ def test_a_restart_between_estimates_and_consensus_loses_none(tmp_path: Path, cl
         assert gateway.settle() == []
 
 
+def test_a_window_from_the_future_hides_no_other_after_a_start(tmp_path: Path, clock: HandClock) -> None:
+    """The clock of a sensor was wrong for a while, and the agent was killed before the next consensus."""
+    gateway = Gateway(tmp_path, clock)
+    for window in (0, 99_999, 1):
+        gateway._commits.add_estimates([estimate(sensor, window, 1.0 + window) for sensor in "ABC"], {})
+        gateway._commits.commit(START_MS)
+    gateway.journal.close()
+    gateway = Gateway(tmp_path, clock)
+    with closing(gateway.journal):
+        assert [made["value"] for made in gateway.settle()] == [1.0, 2.0, 100_000.0]
+
+
+def test_of_a_long_past_only_the_last_two_days_get_a_consensus(tmp_path: Path, clock: HandClock) -> None:
+    """As after the consensus is switched on: the last windows that were written count."""
+    gateway = Gateway(tmp_path, clock)
+    for window in range(300):
+        gateway._commits.add_estimates([estimate(sensor, window, 1.0) for sensor in "ABC"], {})
+        gateway._commits.commit(START_MS)
+    gateway.journal.close()
+    gateway = Gateway(tmp_path, clock)
+    with closing(gateway.journal):
+        made = [each["start"] for _ in range(75) for each in gateway.settle()]
+    assert (len(made), made[0], made[-1]) == (192, "2024-02-02T03:00:00Z", "2024-02-04T02:45:00Z")
+
+
 def test_the_newest_window_is_retained(gateway: Gateway, tmp_path: Path, clock: HandClock) -> None:
     """A revision of it, too, but nothing of an older window; a restart has the same."""
     assert gateway.retained == {}
