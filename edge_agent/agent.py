@@ -1,19 +1,17 @@
 """The one loop: receive, put in windows, close what is due, commit, acknowledge, publish, maintain."""
 
-import gc
-import os
-import signal
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from edge_agent import optional
 from edge_agent.brokers import certificates, connections
 from edge_agent.bundles import Bundles
 from edge_agent.change import Outgoing
 from edge_agent.clock import Clock, Every, Timekeeper
 from edge_agent.commit import GroupCommit
 from edge_agent.core.coverage import needed_minutes
-from edge_agent.core.errors import BadReading, JournalCorrupt, JournalUnavailable
+from edge_agent.core.errors import BadReading, JournalUnavailable
 from edge_agent.core.messages import format_time, topic_filter
 from edge_agent.core.model_changes import FACT, ModelChanges
 from edge_agent.core.pipeline import Pipeline
@@ -32,12 +30,10 @@ from edge_agent.mqtt import Connection
 from edge_agent.publisher import Publisher
 from edge_agent.revising import Revising
 from edge_agent.settings import Settings
-from edge_agent.state import only_agent, open_journal
+from edge_agent.state import open_journal
 from edge_agent.systemd import Notifier
 
 if TYPE_CHECKING:
-    from edge_agent.alerting import Alerting
-    from edge_agent.homeassistant import Discovery
     from edge_agent.scoring import Scoring
 
 MOST_AT_ONCE = 500
@@ -54,7 +50,8 @@ class Agent:
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings = settings
         self._log, self._limited = logger(), Limited()
-        self._stopping = self._answering = self._disk_refuses = False
+        self.stopping = False
+        self._answering = self._disk_refuses = False
         # Not the connection's `connected`, which is True before its event is handled here.
         self._subscribed = False
         self._watch = Every(WATCH_MS)
@@ -93,7 +90,7 @@ class Agent:
         self._changes = ModelChanges(self._journal.fact(FACT))
         self._publisher = Publisher(self._egress, settings.own_topics, self._journal, self._changes)
         self._history = History(self._egress, settings.own_topics, settings.state)
-        self._alerting = self._start_alerting()
+        self._alerting = optional.alerting(settings, self._journal, self._commits, self._publisher)
         self._derivations = Derivations(
             settings, self._journal, self._commits, models, suspicions, self._publisher.retain
         )
@@ -111,20 +108,10 @@ class Agent:
             self._changes,
             certificates(settings, self._ingress, self._egress),
             self._notifier,
-            self._start_discovery(),
+            optional.discovery(settings, models, self._journal, self._commits, self._publisher),
             self._scoring,
             suspicions,
         )
-
-    def run(self) -> None:
-        """Work until a signal stops it."""
-        self._handle_signals()
-        self.start()
-        self._notifier.ready("started")
-        gc.freeze()  # garbage is not searched for in the libraries: 3 % less CPU in a backlog
-        while not self._stopping:
-            self.step()
-        self.stop()
 
     def start(self) -> None:
         """Start to connect; the brokers need not answer yet."""
@@ -139,6 +126,17 @@ class Agent:
         self._log.info("agent.started", agent=self._settings.agent, sensors=sorted(self._bundles.models))
         for reason in self._bundles.refused.values():
             self._log.error("bundle.refused", reason=reason)
+        self._notifier.ready("started")
+
+    def stop_soon(self) -> None:
+        """End after the present iteration; a signal handler may call this."""
+        self.stopping = True
+        self._inbox.wake()
+
+    def check_bundles_soon(self) -> None:
+        """Look for changed bundles in the next iteration; a signal handler may call this."""
+        self._maintenance.check_bundles_soon()
+        self._inbox.wake()
 
     def step(self) -> None:
         """One iteration: wait, then handle what is due."""
@@ -328,24 +326,6 @@ class Agent:
             self._log.error("journal.set_aside", file=str(aside), reason=reason)
         return journal
 
-    def _start_alerting(self) -> "Alerting | None":
-        """Also without alerts in the settings, if there were some: their states are removed."""
-        if not (self._settings.alerts or self._journal.fact("alerts")):
-            return None
-        from edge_agent.alerting import Alerting  # noqa: PLC0415 - most agents have none
-
-        return Alerting(self._settings, self._journal, self._commits, self._publisher)
-
-    def _start_discovery(self) -> "Discovery | None":
-        """Also if it is switched off, after it was on: its messages are removed."""
-        if not (self._settings.homeassistant or self._journal.fact("homeassistant")):
-            return None
-        from edge_agent.homeassistant import Discovery  # noqa: PLC0415 - most agents need none
-
-        discovery = Discovery(self._settings, self._journal, self._commits, self._publisher.retain)
-        discovery.update(self._bundles.models.values())
-        return discovery
-
     def _report_damage(self) -> None:
         """What the journal skipped; each row once, because it is deleted or read only on request."""
         for reason in self._journal.damage:
@@ -380,25 +360,6 @@ class Agent:
             means = self._journal.means(sensor, TEMPERATURE, closed_until[sensor] - REACH_MS)
             self._pipeline.prime(sensor, ((m.start_ms, m.mean) for m in means if m.minutes >= needed))
 
-    def _handle_signals(self) -> None:
-        threading.excepthook = self._on_thread_death
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_stop)
-        signal.signal(signal.SIGHUP, self._on_reload)
-
-    def _on_stop(self, *_: Any) -> None:
-        self._stopping = True
-        self._inbox.wake()
-
-    def _on_reload(self, *_: Any) -> None:
-        self._maintenance.check_bundles_soon()
-        self._inbox.wake()
-
-    def _on_thread_death(self, death: threading.ExceptHookArgs) -> None:
-        """End the process: after the network thread has died, the client looks connected for ever."""
-        self._log.critical("thread.died", thread=str(death.thread), exc_info=death.exc_value)
-        os._exit(1)
-
     def stop(self) -> None:
         """Commit and deliver what there is, publish the status, close no window early."""
         self._notifier.stopping()
@@ -419,14 +380,3 @@ class Agent:
                     self._settle(event)
             self._time.update()
         self._commit()
-
-
-def run(settings: Settings) -> None:
-    """Run an agent until it is stopped; the next start reads a damaged journal again, and replaces it."""
-    clock = Clock(trusted=settings.clock == "trusted")
-    with only_agent(settings.state):
-        try:
-            Agent(settings, clock).run()
-        except JournalCorrupt as error:
-            logger().error("journal.damaged", reason=str(error))
-            raise

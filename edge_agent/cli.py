@@ -44,13 +44,13 @@ def run(options: argparse.Namespace) -> int:
     """Run the agent until it is stopped."""
     usual = gc.get_threshold()
     gc.set_threshold(50_000)  # imports leave nearly no garbage, and looking for it is 3 % of a start
-    from edge_agent import agent, log  # noqa: PLC0415 - pydantic takes 0.2 s, and replay and inspect do not need it
+    from edge_agent import log, service  # noqa: PLC0415 - pydantic takes 0.2 s, and replay and inspect do not need it
 
     gc.set_threshold(*usual)
     settings = load_settings(options.config)
     log.configure(settings.log.level, settings.log.format)
     try:
-        agent.run(settings)
+        service.run(settings)
     except BadBundle as error:
         raise BadSettings(str(error)) from error
     return DONE

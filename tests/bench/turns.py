@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from edge_agent.agent import Agent
 from edge_agent.clock import Clock
 from edge_agent.log import configure
+from edge_agent.service import serve
 from edge_agent.settings import Settings, load
 from tests.support.broker import AgentProcess
 from tests.support.processes import start
@@ -98,7 +99,7 @@ def main(config: Path, path: Path) -> None:
     """Run until stopped."""
     settings = load(config)
     configure(settings.log.level, settings.log.format)
-    Timed(settings, Clock(trusted=True), Turns(path)).run()
+    serve(Timed(settings, Clock(trusted=True), Turns(path)))
 
 
 if __name__ == "__main__":

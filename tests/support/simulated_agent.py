@@ -13,6 +13,7 @@ from pathlib import Path
 from edge_agent.agent import Agent
 from edge_agent.clock import Clock
 from edge_agent.log import configure
+from edge_agent.service import serve
 from edge_agent.settings import load
 
 
@@ -41,7 +42,7 @@ def main(config: Path, clock: FileClock) -> None:
     """Run until killed."""
     settings = load(config)
     configure(settings.log.level, settings.log.format)
-    Agent(settings, clock).run()
+    serve(Agent(settings, clock))
 
 
 if __name__ == "__main__":
