@@ -36,7 +36,7 @@ class Alerting:
         self._state = self._restore(journal)
         reach_ms = max((limit.reach_ms for limit in self._limits), default=0)
         for sensor, closed_ms in journal.closed_until().items() if self._limits else ():
-            self._prime(journal.since(sensor, closed_ms - reach_ms))
+            self._prime(journal.outbox.since(sensor, closed_ms - reach_ms))
 
     def update(self, estimates: Iterable[Estimate]) -> None:
         """Judge estimates that the next commit makes durable."""

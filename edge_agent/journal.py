@@ -7,7 +7,7 @@ an SD card. A batch and the estimates of the windows it closed are one transacti
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
@@ -21,17 +21,13 @@ from edge_agent.core.positions import MOST, Fix
 from edge_agent.core.tables import sound
 from edge_agent.database import INSERT, REBUILD_FROM, trouble
 from edge_agent.opening import connect
+from edge_agent.outbox import Outbox
 from edge_agent.sequences import Sequences
 from edge_agent.trimming import Dropped, Trimming
 
 FILE = "journal.db"
 NEW = ".new"  # a journal that replaces this one at the next start
 DELIVERED = "UPDATE estimate SET waiting = 0, checksum = checksum - waiting WHERE id = ?"
-# A journal of an older format has no rows in `closed`, and no revisions.
-NEWEST = """SELECT ifnull(
-    (SELECT estimate FROM closed WHERE sensor = name AND start_ms < closed_until_ms
-     ORDER BY start_ms DESC LIMIT 1),
-    (SELECT max(id) FROM estimate WHERE estimate.sensor = name)) FROM sensor WHERE instr(name, '/') = 0"""
 NEXT_ESTIMATE = """SELECT 1 + max(ifnull((SELECT max(id) FROM estimate), 0),
     ifnull((SELECT max(estimate) FROM closed), 0))"""
 DAY_MS = 86_400_000
@@ -62,6 +58,7 @@ class Journal:
             if log_was_damaged:
                 self.damage.append(f"{path}-wal: the last commits are damaged and lost")
             self.closed_windows = ClosedWindows(path, self._db, window_ms, self.damage)
+            self.outbox = Outbox(path, self._db, self.damage)
             self._trimming = Trimming(path, self._db, self.closed_windows)
             try:
                 self._load()
@@ -150,7 +147,9 @@ class Journal:
                 arrived_ms = max(now_ms, min(each.at_ms for each in change.readings))
                 db.execute(INSERT["batch"], (self._next_batch, arrived_ms, blob))
             if outgoing:
-                self._insert(outgoing, closed, now_ms)
+                rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload, 1) for each in outgoing)
+                db.executemany(INSERT["estimate"], rows)
+                db.execute(INSERT["fact"], ("rebuild_from", self._first_open(without=closed)))
                 last_batch = self._next_batch if change.readings else self._next_batch - 1
                 self._insert_closed(outgoing, [*change.estimates, *change.derived], last_batch, now_ms)
             if change.late or change.too_late or change.settled:
@@ -163,8 +162,8 @@ class Journal:
                 db.execute(INSERT["held"], (change.boot, msgpack.packb((change.held, change.traces))))
             db.executemany(DELIVERED, ((id_,) for id_ in change.delivered))
             db.executemany(INSERT["fact"], change.facts.items())
-            rows = ((id_, now_ms, *fix) for id_, fix in enumerate(change.fixes, self._next_fix))
-            db.executemany(INSERT["fix"], rows)
+            fixes = ((id_, now_ms, *fix) for id_, fix in enumerate(change.fixes, self._next_fix))
+            db.executemany(INSERT["fix"], fixes)
         if sensors:
             self._sensors |= sensors
             self._beside.write(self._sensors)
@@ -174,11 +173,6 @@ class Journal:
         for window in closed:
             self._open.pop(window, None)
         return outgoing
-
-    def _insert(self, outgoing: list[Outgoing], closed: set[Window], now_ms: int) -> None:
-        rows = ((each.id, each.sensor, each.start_ms, now_ms, each.payload, 1) for each in outgoing)
-        self._db.executemany(INSERT["estimate"], rows)
-        self._db.execute(INSERT["fact"], ("rebuild_from", self._first_open(without=closed)))
 
     def _insert_closed(
         self,
@@ -200,47 +194,12 @@ class Journal:
         self.closed_windows.insert_late(change.late, WAITING, now_ms)
         self.closed_windows.insert_late(change.too_late, TOO_LATE, now_ms)
 
-    def waiting(self, after: int, most: int) -> list[Outgoing]:
-        """The oldest estimates that are not delivered, with numbers above `after`."""
-        return self._estimates("waiting = 1 AND id > ? ORDER BY id LIMIT ?", (after, most))
-
-    def _estimates(self, condition: str, values: tuple[Any, ...]) -> list[Outgoing]:
-        """The sound ones; others are noted and deleted, so that they do not stay in the outbox."""
-        columns = f"id, sensor, start_ms, payload, {sound('estimate')}"
-        query = f"SELECT {columns} FROM estimate WHERE {condition}"  # noqa: S608
-        with trouble(self.path):
-            rows = self._db.execute(query, values).fetchall()
-        if damaged := [id_ for id_, *_, is_sound in rows if not is_sound]:
-            with self._transaction() as db:
-                db.executemany("DELETE FROM estimate WHERE id = ?", ((id_,) for id_ in damaged))
-            self.damage += [f"{self.path}: estimate {id_} is damaged" for id_ in damaged]
-            return self._estimates(condition, values)
-        return [Outgoing(*row) for *row, _ in rows]
-
     def fact(self, name: str) -> str | None:
         """A named value; None if there is none, or if it is damaged."""
         query = f"SELECT value FROM fact WHERE name = ? AND {sound('fact')}"  # noqa: S608
         with trouble(self.path):
             row = self._db.execute(query, (name,)).fetchone()
         return None if row is None else str(row[0])
-
-    def outbox(self) -> tuple[int, int | None]:
-        """How many estimates are queued, and when the oldest was made."""
-        with trouble(self.path):
-            depth, oldest_ms = self._db.execute(
-                "SELECT count(*), min(closed_ms) FROM estimate WHERE waiting = 1"
-            ).fetchone()
-        return depth, oldest_ms
-
-    def history(self, sensor: str, last: int) -> list[bytes]:
-        """The payloads of a sensor's last estimates, in the order they were made (not of their starts)."""
-        estimates = self._estimates("sensor = ? ORDER BY id DESC LIMIT ?", (sensor, last))
-        return [each.payload for each in estimates][::-1]
-
-    def since(self, sensor: str, since_ms: int) -> list[bytes]:
-        """The payloads of a sensor's windows that start at `since_ms` or later, as they were made."""
-        estimates = self._estimates("sensor = ? AND start_ms >= ? ORDER BY id", (sensor, since_ms))
-        return [each.payload for each in estimates]
 
     def means(self, sensor: str, channel: str, since_ms: int) -> list[Mean]:
         """A channel in the newest revisions of a sensor's windows from `since_ms` on, oldest first.
@@ -264,10 +223,6 @@ class Journal:
         query = "SELECT start_ms FROM closed WHERE sensor = ? ORDER BY start_ms DESC LIMIT ?"
         with trouble(self.path):
             return [start_ms for (start_ms,) in self._db.execute(query, (sensor, last))][::-1]
-
-    def newest(self) -> list[Outgoing]:
-        """The newest revision of the last window of each sensor."""
-        return self._estimates(f"id IN ({NEWEST})", ())
 
     @property
     def revise_from_ms(self) -> int:

@@ -98,7 +98,7 @@ class Maintenance:
                 self._scoring.publish(self._publisher.retain)
             self._commits.add_fact("health", record)
         if self._alive.due(elapsed_ms):
-            depth, _ = self._journal.outbox()
+            depth, _ = self._journal.outbox.depth()
             self._notifier.alive(f"{state}, {self._intake.sensors} sensors, {depth} estimates queued")
 
     def _look_at_clock(self) -> None:
@@ -177,7 +177,7 @@ class Maintenance:
                 )
 
     def _health_record(self) -> dict[str, Any]:
-        depth, oldest_ms = self._journal.outbox()
+        depth, oldest_ms = self._journal.outbox.depth()
         silent_since_ms = self._time.elapsed_ms - int(self._settings.health.silent_s * 1000)
         models, heard = self._bundles.models, self._intake.heard
         listed, unlisted = health.listed((*models, *heard.sensors()), models)

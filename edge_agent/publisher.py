@@ -33,7 +33,7 @@ class Publisher:
         self._refused_from: int | None = None  # the first estimate that the broker refused on this connection
         self._backlog = True  # whether the outbox may have estimates behind `_after`
         # By sensor: the start of the last window, and the number of its newest estimate.
-        self._newest = {each.sensor: (each.start_ms, each.id) for each in journal.newest()}
+        self._newest = {each.sensor: (each.start_ms, each.id) for each in journal.outbox.newest()}
         self._cards: dict[str, Model | None] = {}  # by sensor, to be published; None to be removed
         self._latest: dict[str, Outgoing] = {}  # by sensor, to be published again
         self._kept: dict[str, bytes] = {}  # other retained messages, by topic; empty ones are to be removed
@@ -51,7 +51,7 @@ class Publisher:
         estimates are removed; where there is none that costs a few bytes.
         """
         self._publish(self._topics.status, b"online", retain=True)
-        self._latest = {estimate.sensor: estimate for estimate in self._journal.newest()}
+        self._latest = {estimate.sensor: estimate for estimate in self._journal.outbox.newest()}
         cards = {model.sensor: model for model in models}
         self._cards = {**dict.fromkeys((*self._latest, *self._cards)), **cards}
         self._due |= self._kept
@@ -104,7 +104,7 @@ class Publisher:
             return
         self._publish_retained()
         if self._backlog and room > 0:
-            committed = self._journal.waiting(self._after, room)
+            committed = self._journal.outbox.waiting(self._after, room)
             self._backlog = len(committed) == room
         elif self._backlog:
             return

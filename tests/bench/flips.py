@@ -140,10 +140,10 @@ def _look(source: Path, target: Path) -> tuple[dict[str, Any], list[str]]:
     with closing(journal):
         seen = {
             "batches": list(journal.rebuild()),
-            "waiting": journal.waiting(0, 10_000),
-            "history": {sensor: journal.history(sensor, 1_000) for sensor in SENSORS},
+            "waiting": journal.outbox.waiting(0, 10_000),
+            "history": {sensor: journal.outbox.last(sensor, 1_000) for sensor in SENSORS},
             "means": {sensor: journal.means(sensor, "temperature", 0) for sensor in SENSORS},
-            "newest": journal.newest(),
+            "newest": journal.outbox.newest(),
             "closed_until": journal.closed_until(),
             "dropped": journal.dropped,
             "held": journal.held("other"),

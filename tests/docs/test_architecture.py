@@ -25,7 +25,7 @@ MOST_CALLS, MOST_FILES = 25, 21
 # called in the same iterations of the loop, but neither with the message nor with what became of it
 BESIDE = {
     *("commit.GroupCommit.due", "commit.GroupCommit.patience_ms", "commit.GroupCommit.add_delivered"),
-    *("change.Change.__bool__", "journal.Journal.waiting", "maintenance.Maintenance.run_due"),
+    *("change.Change.__bool__", "outbox.Outbox.waiting", "maintenance.Maintenance.run_due"),
     *("revising.Revising.due", "revising.Revising.busy", "revisions.Revisions.due"),
     "kernel.gram",  # the curves of the model card
     *("publisher.Publisher.answer", "publisher.Publisher.settle", "publisher.Publisher.announce"),

@@ -73,7 +73,7 @@ class Gateway:
         self.averaging.note(committed)
 
     def published(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        for each in self.journal.waiting(0, 100_000):
+        for each in self.journal.outbox.waiting(0, 100_000):
             if "/" in each.sensor:
                 yield each.sensor.partition("/")[2], json.loads(each.payload)
 

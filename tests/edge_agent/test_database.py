@@ -47,7 +47,10 @@ def test_a_journal_from_before_the_numbers_is_migrated_whole(tmp_path: Path) -> 
             ]
             assert list(journal.rebuild()) == batches
             assert journal.held("one") == ([reading(9)], [], 0)
-            assert [sequence(each.payload) for each in journal.waiting(0, 9)] == [("5CB6", 1), ("5CB6", 2)]
+            assert [sequence(each.payload) for each in journal.outbox.waiting(0, 9)] == [
+                ("5CB6", 1),
+                ("5CB6", 2),
+            ]
             assert journal.closed_until() == {"5A2D": WINDOW_MS, "5CB6": 2 * WINDOW_MS}
             assert (journal.dropped, journal.damage) == (3, [])
             means = [Mean(n * WINDOW_MS, 231.4, 15) for n in range(2)]
@@ -121,12 +124,12 @@ def test_what_is_damaged_while_the_agent_runs_is_neither_published_nor_answered(
         made = journal.commit(Change(estimates=[estimate(window=n) for n in range(4)]), now_ms=0)
         with written(tmp_path) as db:
             db.execute("UPDATE estimate SET payload = x'7b' WHERE id = 2")
-        assert journal.waiting(after=0, most=3) == [made[0], made[2], made[3]]
+        assert journal.outbox.waiting(after=0, most=3) == [made[0], made[2], made[3]]
         with written(tmp_path) as db:
             db.execute(
                 "UPDATE estimate SET payload = CAST(replace(payload, '0.8', '0.9') AS BLOB) WHERE id = 4"
             )
-        assert journal.history("5A2D", 9) == [made[0].payload, made[2].payload]
+        assert journal.outbox.last("5A2D", 9) == [made[0].payload, made[2].payload]
         path = tmp_path / "journal.db"
         assert journal.damage == [f"{path}: estimate 2 is damaged", f"{path}: estimate 4 is damaged"]
 
@@ -147,7 +150,7 @@ def test_a_delivered_estimate_is_still_sound(tmp_path: Path) -> None:
         journal.commit(Change(delivered=[made.id]), now_ms=0)
         journal.commit(Change(delivered=[made.id]), now_ms=0)
     with journal_in(tmp_path) as journal:
-        assert (journal.history("5A2D", 1), journal.outbox()) == ([made.payload], (0, None))
+        assert (journal.outbox.last("5A2D", 1), journal.outbox.depth()) == ([made.payload], (0, None))
 
 
 def test_a_format_0_batch_of_nonsense_is_skipped(tmp_path: Path) -> None:
@@ -197,7 +200,7 @@ def test_a_journal_of_format_1_keeps_its_temperatures_and_revises_nothing_for_a_
     (tmp_path / "journal.db").write_bytes(gzip.decompress(FORMAT_1.read_bytes()))
     with journal_in(tmp_path) as journal:
         assert open_readings(journal) == [reading(3 * WINDOW_MS + 5)]
-        assert [sequence(each.payload) for each in journal.newest()] == [("5A2D", 3)]
+        assert [sequence(each.payload) for each in journal.outbox.newest()] == [("5A2D", 3)]
         assert (journal.revise_from_ms, journal.damage) == (3 * WINDOW_MS + 86_400_000, [])
         means = [Mean(n * WINDOW_MS, 20.5 + n, 14) for n in range(3)]
         assert journal.means("5A2D", "temperature", 0) == means

@@ -108,7 +108,7 @@ def test_the_consensus_as_it_was_published(desk: Desk, journal: Journal) -> None
     for index in range(4):
         made = consensus(index)
         journal.commit(Change(estimates=estimates(1, first=index), derived=[made]), now_ms=0)
-    told = [json.loads(each) for each in journal.history("consensus/co", 9)]
+    told = [json.loads(each) for each in journal.outbox.last("consensus/co", 9)]
     assert [each["seq"] for each in told] == [1, 2, 3, 4]
     for asked, expected in (({}, told), ({"last": 1}, told[3:]), ({"after_seq": 2}, told[2:])):
         answers = desk.ask(what="consensus", **asked)

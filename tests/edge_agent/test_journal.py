@@ -92,27 +92,27 @@ def test_after_any_commits_reopening_gives_the_sameopen_readings_and_numbers(
 def test_an_estimate_waits_until_it_is_delivered(tmp_path: Path) -> None:
     with journal_in(tmp_path) as journal:
         made = journal.commit(Change(estimates=[estimate(window=n) for n in range(5)]), now_ms=1_000)
-        assert journal.waiting(after=0, most=3) == made[:3]
-        assert journal.waiting(after=made[2].id, most=3) == made[3:]
-        assert journal.outbox() == (5, 1_000)
+        assert journal.outbox.waiting(after=0, most=3) == made[:3]
+        assert journal.outbox.waiting(after=made[2].id, most=3) == made[3:]
+        assert journal.outbox.depth() == (5, 1_000)
         journal.commit(Change(delivered=[made[0].id, made[3].id]), now_ms=2_000)
     with journal_in(tmp_path) as journal:
-        assert [each.id for each in journal.waiting(0, 10)] == [made[1].id, made[2].id, made[4].id]
+        assert [each.id for each in journal.outbox.waiting(0, 10)] == [made[1].id, made[2].id, made[4].id]
         journal.commit(Change(delivered=[each.id for each in made]), now_ms=3_000)
-        assert journal.outbox() == (0, None)
+        assert journal.outbox.depth() == (0, None)
 
 
 def test_history_is_the_last_windows_oldest_first(tmp_path: Path) -> None:
     with journal_in(tmp_path) as journal:
         for sensor in ("5A2D", "5CB6"):
             journal.commit(Change(estimates=[estimate(sensor, n) for n in range(4)]), now_ms=0)
-        assert [sequence(payload) for payload in journal.history("5A2D", 3)] == [
+        assert [sequence(payload) for payload in journal.outbox.last("5A2D", 3)] == [
             ("5A2D", 2),
             ("5A2D", 3),
             ("5A2D", 4),
         ]
-        assert journal.history("none", 3) == []
-        assert [sequence(each.payload) for each in journal.newest()] == [("5A2D", 4), ("5CB6", 4)]
+        assert journal.outbox.last("none", 3) == []
+        assert [sequence(each.payload) for each in journal.outbox.newest()] == [("5A2D", 4), ("5CB6", 4)]
 
 
 def test_the_newest_is_what_was_made_last_whatever_its_stamp_says(tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ def test_the_newest_is_what_was_made_last_whatever_its_stamp_says(tmp_path: Path
         for window in (5, 4_444_444, 6):
             horizon = {"5A2D": (window + 1) * WINDOW_MS}
             journal.commit(Change(estimates=[estimate(window=window)], closed_until=horizon), now_ms=0)
-        assert [sequence(payload)[1] for payload in journal.history("5A2D", 2)] == [2, 3]
+        assert [sequence(payload)[1] for payload in journal.outbox.last("5A2D", 2)] == [2, 3]
         assert journal.last_closed("5A2D", 2) == [6 * WINDOW_MS, 4_444_444 * WINDOW_MS]
-        assert [sequence(each.payload)[1] for each in journal.newest()] == [3]
+        assert [sequence(each.payload)[1] for each in journal.outbox.newest()] == [3]
 
 
 def test_what_is_closed_is_what_the_change_says(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_commit_that_the_disk_refuses_leaves_everything_as_it_was(tmp_path: Pa
     with journal_in(tmp_path) as journal:
         with disk_without_room(), pytest.raises(JournalUnavailable, match="is the disk full or read"):
             journal.commit(change, now_ms=0)
-        assert (journal.outbox(), journal.closed_until()) == ((0, None), {})
+        assert (journal.outbox.depth(), journal.closed_until()) == ((0, None), {})
         [made] = journal.commit(change, now_ms=0)
         assert sequence(made.payload) == ("5A2D", 1)
 

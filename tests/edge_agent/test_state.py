@@ -131,7 +131,7 @@ def test_a_damaged_row_costs_itself_and_no_other(tmp_path: Path) -> None:
         assert aside
         assert reason == f"{tmp_path}/journal.db: expected sound rows, got 1 damaged in batch"
         assert open_readings(journal) == [reading(WINDOW_MS), reading(WINDOW_MS + 2)]
-        assert journal.waiting(0, 9) == [made[0], made[2]]
+        assert journal.outbox.waiting(0, 9) == [made[0], made[2]]
         assert journal.held("one") == ([reading(9)], [], 0)
         assert journal.dropped == 3
         assert journal.closed_until() == {"5CB6": 3 * WINDOW_MS}
@@ -237,7 +237,7 @@ def test_a_damaged_journal_on_a_full_disk_stays_where_it_is(tmp_path: Path) -> N
     journal, aside, _ = open_journal(tmp_path, WINDOW_MS, "power-loss", now_ms=6, again_s=0)
     with closing(journal):
         assert aside
-        assert len(journal.waiting(0, 99)) == 60
+        assert len(journal.outbox.waiting(0, 99)) == 60
         assert journal.closed_until() == {"5A2D": 60 * WINDOW_MS}
 
 

@@ -15,8 +15,8 @@ def test_what_is_too_old_goes_but_never_what_is_open_or_waits(tmp_path: Path) ->
         journal.commit(Change(readings=[reading(WINDOW_MS)], delivered=[first.id]), now_ms=20_000)
         journal.commit(Change(estimates=[estimate("5CB6", 0)]), now_ms=40_000)
         journal.forget(keep_after_ms=DAY_MS)
-        assert journal.history("5A2D", 10) == []
-        assert [each.sensor for each in journal.waiting(0, 10)] == ["5CB6"]
+        assert journal.outbox.last("5A2D", 10) == []
+        assert [each.sensor for each in journal.outbox.waiting(0, 10)] == ["5CB6"]
     with journal_in(tmp_path) as journal:
         assert open_readings(journal) == [reading(WINDOW_MS)]
 
@@ -31,7 +31,7 @@ def test_what_a_clock_of_the_past_stamped_is_as_old_as_it_says_itself(tmp_path: 
         [sent] = journal.commit(change, now_ms=wrong_ms)
         journal.commit(Change(delivered=[sent.id]), now_ms=wrong_ms)
         assert not journal.forget(today_ms - 30 * DAY_MS, now_ms=today_ms + DAY_MS)
-        assert len(journal.history("5A2D", 10)) == 1
+        assert len(journal.outbox.last("5A2D", 10)) == 1
     with closing(Archive(tmp_path)) as archive:
         assert [*archive.batches()] == [[reading(today_ms)], values]
 
@@ -48,11 +48,11 @@ def test_what_is_too_much_goes_in_order_of_worth_and_drops_are_counted_for_ever(
                 journal.commit(Change(delivered=[each.id for each in made]), now_ms)
         full = journal.size_bytes()
         assert journal.shrink(full - 20_000) == (0, 0)
-        assert len(journal.history("5A2D", 5_000)) == 2_000, "readings of closed windows were enough"
+        assert len(journal.outbox.last("5A2D", 5_000)) == 2_000, "readings of closed windows were enough"
         assert journal.shrink(full - (full - empty) // 2) == (0, 0)
-        assert journal.outbox()[0] == 1_000
+        assert journal.outbox.depth()[0] == 1_000
         assert journal.shrink(empty + 350_000).estimates > 0
-        depth = journal.outbox()[0]
+        depth = journal.outbox.depth()[0]
         assert 0 < depth < 1_000
         assert journal.dropped == 1_000 - depth
     with journal_in(tmp_path) as journal:
@@ -65,7 +65,7 @@ def test_what_must_be_dropped_is_dropped_from_the_sensor_that_has_most_waiting(t
         journal.commit(Change(estimates=[estimate("5A2D", n) for n in range(300)]), now_ms=0)
         journal.commit(Change(estimates=[estimate("FLOOD", n) for n in range(4_000)]), now_ms=1)
         assert journal.shrink(journal.size_bytes() // 2).estimates > 0
-        assert len(journal.history("5A2D", 1_000)) == 300
+        assert len(journal.outbox.last("5A2D", 1_000)) == 300
 
 
 def test_late_readings_that_wait_are_deleted_last_but_one_and_counted(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_late_readings_that_wait_are_deleted_last_but_one_and_counted(tmp_path: 
         assert len(list(journal.closed_windows.waiting())) == 5_000
         assert journal.shrink(before + 20_000) == (0, 5_000)
         assert journal.revise_from_ms > 199 * WINDOW_MS
-        assert journal.outbox()[0] == 200
+        assert journal.outbox.depth()[0] == 200
 
 
 def test_what_is_too_old_goes_in_parts_and_a_clock_of_2099_keeps_nothing(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_what_is_too_old_goes_in_parts_and_a_clock_of_2099_keeps_nothing(tmp_pat
         while journal.forget(keep_after_ms=later_ms, now_ms=later_ms + DAY_MS):
             parts += 1
         assert parts == 4
-        assert len(journal.history("5A2D", 2_000)) == 700
+        assert len(journal.outbox.last("5A2D", 2_000)) == 700
         assert not journal.forget(keep_after_ms=0, now_ms=LAST_MS)
 
 
@@ -135,7 +135,7 @@ def test_estimates_are_numbered_on_although_all_were_deleted(tmp_path: Path) -> 
         made = journal.commit(Change(estimates=[estimate(window=n) for n in range(3)]), now_ms=0)
         journal.commit(Change(delivered=[each.id for each in made]), now_ms=0)
         journal.forget(LAST_MS)
-        assert journal.history("5A2D", 9) == []
+        assert journal.outbox.last("5A2D", 9) == []
     with journal_in(tmp_path) as journal:
         [after] = journal.commit(Change(estimates=[estimate(window=9)]), now_ms=0)
         assert after.id == made[-1].id + 1
