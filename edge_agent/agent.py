@@ -223,7 +223,8 @@ class Agent:
                 self._take_beside(self._scoring, "reference.rejected", message)
             return
         # An old session of the uplink may still have the subscriptions of earlier settings.
-        connection.ack([message])
+        if connection is not self._ingress or not self._commits.add_message(message):
+            connection.ack([message])
 
     def _take_beside(self, source: "Locator | Scoring", event: str, message: Message) -> None:
         """Keep what is no reading of a sensor; the next commit acknowledges the message."""

@@ -52,6 +52,13 @@ class GroupCommit:
         self._change.fixes += [fix] if fix else []
         self._messages.append(message)
 
+    def add_message(self, message: Message) -> bool:
+        """Acknowledge a message after those before it; False if none waits, so that it can be done now."""
+        if not self._messages:
+            return False
+        self._messages.append(message)
+        return True
+
     def hold(self, readings: list[Reading]) -> bool:
         """Hold readings until the wall time is known; False if there is no room for them."""
         if len(self.held) >= MAX_HELD:

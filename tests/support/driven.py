@@ -9,6 +9,7 @@ from queue import SimpleQueue
 
 import msgpack  # type: ignore[import-untyped]
 from paho.mqtt.client import Client, MQTTMessage
+from paho.mqtt.enums import MQTTErrorCode
 
 from edge_agent.agent import Agent
 from edge_agent.core.messages import Estimate, Reading, decode_estimate
@@ -25,7 +26,13 @@ class Driven:
     """An agent whose loop we turn, and its van and consumer."""
 
     def __init__(
-        self, directory: Path, broker: Broker, clock: HandClock, van: Client, max_mb: int = 256
+        self,
+        directory: Path,
+        broker: Broker,
+        clock: HandClock,
+        van: Client,
+        max_mb: int = 256,
+        commit_messages: int = 1,
     ) -> None:
         (directory / "bundles").mkdir(exist_ok=True)
         self.state, self.clock, self._van = directory / "state", clock, van
@@ -34,11 +41,17 @@ class Driven:
             state=self.state,
             bundles=directory / "bundles",
             broker={"port": broker.port},
-            journal={"commit_messages": 1, "durability": "process-crash", "max_mb": max_mb},
+            journal={
+                "commit_messages": commit_messages,
+                "durability": "process-crash",
+                "max_mb": max_mb,
+            },
         )
         self._agent = Agent(settings, clock)
         self._came, self._numbers = SimpleQueue[bytes](), count()
         self._listen_in(self._agent._ingress._client)
+        self.acknowledged: list[int] = []  # the numbers of the broker's messages
+        self._note_acknowledgements(self._agent._ingress._client)
         self._heard: list[tuple[str, bytes]] = []
         van.on_message = lambda *message: self._heard.append((message[2].topic, message[2].payload))
         van.subscribe("respire/van-1/#", 1)
@@ -64,6 +77,15 @@ class Driven:
             self._came.put(bytes(message.payload))
 
         client.on_message = put_and_note
+
+    def _note_acknowledgements(self, client: Client) -> None:
+        send = client.ack
+
+        def send_and_note(mid: int, qos: int) -> MQTTErrorCode:
+            self.acknowledged.append(mid)
+            return send(mid, qos)
+
+        client.ack = send_and_note  # type: ignore[method-assign]
 
     @property
     def connected(self) -> bool:

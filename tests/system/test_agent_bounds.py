@@ -126,6 +126,24 @@ def test_a_journal_that_has_grown_too_large_is_cut_within_seconds(
     driven.stop()
 
 
+def test_a_request_is_acknowledged_after_the_readings_before_it(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """MQTT wants acknowledgements in the order of the messages, and readings wait for a commit."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS), van, commit_messages=20)
+    driven.turn(2)
+    before = len(driven.acknowledged)
+    for channel in ("op1", "op2"):
+        van.publish(f"sensors/5A2D/{channel}", "231.4", qos=1)
+    driven.turn()  # its request is the third message
+    waiting = driven.acknowledged[before:]
+    driven.clock.pass_ms(60_000)
+    driven.turn_until(lambda: len(driven.acknowledged) - before == 3)
+    driven.stop()
+    assert waiting == []
+    assert driven.acknowledged == sorted(driven.acknowledged)
+
+
 def test_one_reading_from_2096_does_not_silence_a_sensor_for_ever() -> None:
     """Accepted while the clock could not judge, it makes every later reading late; also after a restart."""
     windows = Windows()
