@@ -105,8 +105,12 @@ class _Watch:
     def levels(self, estimate: Estimate) -> Iterator[Level]:
         """What is to be compared with the limit: the window itself, or the means that end with it."""
         # With a clock that is not synchronised a window may be years ahead.
-        if estimate.start_ms < self._seen_ms or estimate.revision or estimate.clock != "synchronised":
+        if estimate.revision or estimate.clock != "synchronised":
             return
+        if estimate.start_ms < self._seen_ms:
+            # The windows of a sensor close in order, unless one was years ahead: its time came before the
+            # clock could judge it.
+            self._parts, self._until_ms = [], 0
         self._seen_ms = estimate.end_ms
         span_ms = SPANS_MS[self.limit.mean]
         part = _part(estimate)

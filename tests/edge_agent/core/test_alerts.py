@@ -90,6 +90,14 @@ def test_a_window_of_a_wrong_clock_does_not_silence_those_after_it() -> None:
     assert len(play(Alerts([HIGH]), [ahead, window(0, 12.0), window(1, 12.0)])) == 1
 
 
+@pytest.mark.parametrize("mean", ["window", "1h"])
+def test_a_window_in_the_far_future_does_not_silence_those_after_it(mean: str) -> None:
+    """A sensor sent its time before the clock could be trusted; the window closed after that."""
+    limit = replace(HIGH, mean=mean, raise_after_ms=0)
+    later = [window(place, 9.0) for place in range(4)]
+    assert [each.state for each in play(Alerts([limit]), [window(10_000_000, 1.0), *later])] == ["raised"]
+
+
 def test_values_in_another_unit_do_not_count_together() -> None:
     assert play(Alerts([HIGH]), [window(0, 12.0, unit="ppb"), window(1, 12.0)]) == []
 
