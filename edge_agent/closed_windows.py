@@ -23,6 +23,11 @@ SETTLE = f"""UPDATE late SET waiting = {SETTLED}, checksum = checksum - waiting
 FORGET = """DELETE FROM closed WHERE (sensor, start_ms) IN (
     SELECT sensor, start_ms FROM closed AS old WHERE start_ms < ?1 AND closed_ms < ?1
     AND start_ms < (SELECT max(start_ms) FROM closed AS other WHERE other.sensor = old.sensor) LIMIT ?2)"""
+# Rows of deleted estimates that are not revised any more, and are older than the temperatures for a restart.
+USELESS = f"""DELETE FROM closed WHERE (sensor, start_ms) IN (
+    SELECT sensor, start_ms FROM closed AS old WHERE start_ms < ?1
+    AND start_ms < (SELECT closed_until_ms FROM sensor WHERE name = old.sensor) - {REACH_MS}
+    AND NOT EXISTS (SELECT 1 FROM estimate WHERE id = old.estimate) LIMIT ?2)"""  # noqa: S608
 KEEP = INSERT["closed"].replace("OR REPLACE", "OR IGNORE")
 AT_ONCE = 50  # batches that are read in one step
 
@@ -233,6 +238,10 @@ class ClosedWindows:
     def forget(self, revised_after_ms: int, most: int) -> bool:
         """Delete windows that are not revised any more; returns whether there may be more than `most`."""
         return self._db.execute(FORGET, (revised_after_ms, most)).rowcount == most
+
+    def shed(self, most: int) -> int:
+        """Delete up to `most` rows of deleted estimates that nothing needs; returns how many."""
+        return self._db.execute(USELESS, (self.revise_from_ms, most)).rowcount
 
 
 def recover(db: Connection) -> None:

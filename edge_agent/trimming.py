@@ -84,14 +84,16 @@ class Trimming:
     def shrink(self, max_bytes: int, first_open: int, first_fix: int, revised_after_ms: int) -> Dropped:
         """Delete until the size fits.
 
-        Readings of final windows go first, then old positions, then delivered estimates, then readings of
-        closed windows, which can then not be revised, and then queued estimates.
+        Rows of closed windows without an estimate go first: a sensor that sends old times closes thousands a
+        second. Then readings of final windows go, then old positions, then delivered estimates, then readings
+        of closed windows, which can then not be revised, and then queued estimates.
         """
         passed, settled, old = (
             f"id < {first_open}",
             f"waiting != {WAITING}",
             f"arrived_ms < {revised_after_ms}",
         )
+        self._shed(max_bytes)
         self._reduce("batch", passed, max_bytes, old)
         self._reduce("late", settled, max_bytes, old)
         self._reduce("fix", f"id < {first_fix}", max_bytes)
@@ -103,6 +105,13 @@ class Trimming:
         while self.size_bytes() > max_bytes and (rows := self._drop_waiting()):
             estimates += rows
         return Dropped(estimates, readings)
+
+    def _shed(self, max_bytes: int) -> None:
+        """Delete rows of closed windows that are of no use, while there is too much."""
+        rows = AT_ONCE
+        while rows and self.size_bytes() > max_bytes:
+            with self._transaction():
+                rows = self._closed.shed(AT_ONCE)
 
     def _reduce(self, table: str, condition: str, max_bytes: int, old: str = "1") -> None:
         while self.size_bytes() > max_bytes and self._delete_oldest(table, condition, old):

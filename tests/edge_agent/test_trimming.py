@@ -68,6 +68,23 @@ def test_what_must_be_dropped_is_dropped_from_the_sensor_that_has_most_waiting(t
         assert len(journal.outbox.last("5A2D", 1_000)) == 300
 
 
+def test_a_flood_of_old_windows_neither_grows_for_ever_nor_pushes_out_what_waits(tmp_path: Path) -> None:
+    """Stamps from 1970 on close thousands of windows a second, and revisions do not need these rows."""
+    now_ms, most = 20_000 * DAY_MS, 400_000
+    with journal_in(tmp_path) as journal:
+        journal.commit(Change(estimates=[estimate("5A2D", now_ms // WINDOW_MS)]), now_ms)
+        for first in range(0, 10_000, 500):
+            flood = [estimate("FLOOD", n) for n in range(first, first + 500)]
+            made = journal.commit(Change(estimates=flood), now_ms)
+            journal.commit(Change(delivered=[each.id for each in made]), now_ms)
+            journal.shrink(most)
+            assert journal.size_bytes() <= most
+        assert len(journal.outbox.last("5A2D", 9)) == 1
+        temperatures_from_ms = 10_000 * WINDOW_MS - DAY_MS
+        last_day = journal.closed_windows.between("FLOOD", temperatures_from_ms, now_ms)
+        assert len(last_day) == DAY_MS // WINDOW_MS
+
+
 def test_late_readings_that_wait_are_deleted_last_but_one_and_counted(tmp_path: Path) -> None:
     """Their windows are not revised; settled ones go before them, and queued estimates after."""
     with journal_in(tmp_path) as journal:
