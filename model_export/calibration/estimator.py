@@ -15,7 +15,8 @@ from model_export.calibration import export
 from model_export.calibration.fit import Recipe, compressed
 from model_export.calibration.interval import forward_conformal
 from model_export.recordings.dataset import Dataset
-from model_export.regression.respire import Fitted, Hyperparameters, fit
+from model_export.regression.form import Fitted, Hyperparameters
+from model_export.regression.respire import fit
 
 DEFAULTS = Hyperparameters()
 
@@ -23,7 +24,7 @@ DEFAULTS = Hyperparameters()
 class RespireRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """y = w1(z)·x1 + … + wd(z)·xd + b(z), where z is one column of X: `auxiliary`, a place or a name.
 
-    Hyperparameters as in `respire.Hyperparameters`, in standardised quantities; the weights of the last
+    Hyperparameters as in `form.Hyperparameters`, in standardised quantities; the weights of the last
     `steady` channels do not depend on z, as for warming. With a `level`, `fit` also measures an interval,
     which needs rows in the order of time. After `fit`, `fitted_` is the fitted calibration, `outliers_` marks
     the rows treated as outliers, and `half_width_` is half the interval.

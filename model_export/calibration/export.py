@@ -17,8 +17,8 @@ from model_export.recordings.dataset import Dataset
 from model_export.recordings.names import Place
 from model_export.regression import evidence, respire
 from model_export.regression.compress import Compressed
+from model_export.regression.form import Fitted, Hyperparameters
 from model_export.regression.metrics import Score
-from model_export.regression.respire import Fitted, Hyperparameters
 
 TOLERANCE = 1e-4  # of the target's spread: what float32 may cost
 DENSITY_BINS = 24

@@ -27,8 +27,8 @@ from model_export.recordings.recording import Recording
 from model_export.recordings.tables import Layout
 from model_export.regression import evidence, respire
 from model_export.regression.compress import Compressed, Method, compress
+from model_export.regression.form import Fitted, Hyperparameters, Tuning
 from model_export.regression.metrics import Score, r2, score
-from model_export.regression.respire import Fitted, Hyperparameters, Tuning
 
 Progress = Callable[[int, int], None]
 Fit = Callable[[Dataset], Fitted]

@@ -9,7 +9,7 @@ from edge_agent.core.model import Model
 from model_export.calibration.fit import Recipe, compressed, evaluate
 from model_export.recordings.dataset import Dataset
 from model_export.regression.compress import Method
-from model_export.regression.respire import Fitted
+from model_export.regression.form import Fitted
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 

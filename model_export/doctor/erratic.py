@@ -14,7 +14,8 @@ from edge_agent.core.kernel import Array
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.doctor.smooth import Smooth
-from model_export.regression.solver import Ridge, functions, regressors
+from model_export.regression.form import regressors
+from model_export.regression.solver import Ridge, functions
 
 DRAWS = 199
 LEVEL = 0.99

@@ -9,8 +9,9 @@ from edge_agent.core.kernel import Array
 from model_export.calibration import transfer
 from model_export.calibration.adapt import fit_adapter
 from model_export.recordings.dataset import MIN_WINDOWS, Dataset, split
+from model_export.regression.form import Fitted, Hyperparameters
 from model_export.regression.metrics import r2
-from model_export.regression.respire import Fitted, Hyperparameters, fit
+from model_export.regression.respire import fit
 
 
 def s5_minus_s2(source: Dataset, targets: Sequence[Dataset]) -> float:

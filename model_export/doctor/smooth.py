@@ -14,8 +14,7 @@ import numpy as np
 from edge_agent.core.kernel import Array
 from edge_agent.core.robust import robust_spread
 from model_export.recordings.dataset import Dataset
-from model_export.regression.respire import Standardised, standardised
-from model_export.regression.solver import regressors
+from model_export.regression.form import Standardised, regressors, standardised
 
 DEGREE = 2  # a zero current that grows with heat is a curve without waves
 CLIP = 4.0  # robust standard deviations

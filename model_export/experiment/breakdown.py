@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
+from model_export.regression.form import regressors
 from model_export.regression.lowrank import pivot
 from model_export.regression.respire import apis
-from model_export.regression.solver import Ridge, functions, regressors
+from model_export.regression.solver import Ridge, functions
 
 BANDWIDTH = 1.0
 FRACTIONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)

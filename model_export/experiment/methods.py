@@ -26,7 +26,7 @@ from model_export.experiment.cases import RESPIRE, RESPIRE_PAPER, FittedMethod
 from model_export.recordings.dataset import Dataset, SensorType
 from model_export.regression.compress import Method, curve
 from model_export.regression.evidence import choose_power
-from model_export.regression.respire import Fitted
+from model_export.regression.form import Fitted
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 TEMPERATURES = 81  # samples of the weight curves

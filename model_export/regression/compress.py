@@ -18,9 +18,8 @@ import numpy as np
 
 from edge_agent.core.kernel import Array, gram
 from edge_agent.core.model import weighted_sum, weights_at
+from model_export.regression.form import Fitted, moving, regressors, standardise, trend_estimate, with_steady
 from model_export.regression.metrics import r2
-from model_export.regression.respire import Fitted, standardise
-from model_export.regression.solver import moving, regressors, trend_estimate, with_steady
 
 Method = Literal["landmarks", "paper"]
 LOSS = 0.002  # of R², that an automatic size may cost on the training windows

@@ -19,8 +19,16 @@ from scipy.optimize import minimize
 
 from edge_agent.core.kernel import Array, gram
 from edge_agent.core.model import bend
-from model_export.regression.respire import Fitted, Hyperparameters, Standardised, hold_range, standardised
-from model_export.regression.solver import Weights, moving, regressors
+from model_export.regression.form import (
+    Fitted,
+    Hyperparameters,
+    Standardised,
+    Weights,
+    hold_range,
+    moving,
+    regressors,
+    standardised,
+)
 
 TEMPER = 3.0
 SPREAD = 3.0  # of the logarithm of a prior variance

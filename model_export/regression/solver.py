@@ -8,13 +8,13 @@ exactly, whatever its value. The last `steady` channels have one weight at all t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
+from model_export.regression.form import Weights, trend_regressors, with_steady
 from model_export.regression.lowrank import LowRankFunctions
 from model_export.regression.markov import ORDERS, MarkovFunctions
 
@@ -29,66 +29,10 @@ class Functions(Protocol):
     def at(self, state: Array, z: Array) -> Array: ...
 
 
-class Shapes(Protocol):
-    """What is left of them after a fit."""
-
-    def at(self, state: Array, z: Array) -> Array: ...
-
-
 def functions(kernel: str, length_scale: float, z: Array, u: Array) -> Functions:
     """The kernel's shape part in its fastest representation, observed through u (n, d + 1) at z (n,)."""
     kind = MarkovFunctions if kernel in ORDERS else LowRankFunctions
     return kind(kernel, length_scale, z, u)
-
-
-def regressors(inputs: Array) -> Array:
-    """u = (x, 1): the channels and a constant for the bias, (n, d) to (n, d + 1)."""
-    return np.column_stack([inputs, np.ones(len(inputs))])
-
-
-def moving(u: Array, steady: int) -> Array:
-    """The regressors whose weights are functions of z: all but the last `steady` channels, (n, d + 1 - s)."""
-    return np.delete(u, np.s_[u.shape[1] - 1 - steady : -1], axis=1) if steady else u
-
-
-def with_steady(values: Array, steady: int) -> Array:
-    """The moving weights in the last axis, with zeros inserted for the steady ones; the bias last.
-
-    >>> with_steady(np.array([1.0, 2.0, 3.0]), steady=2).tolist()
-    [1.0, 2.0, 0.0, 0.0, 3.0]
-    """
-    return np.insert(values, np.full(steady, values.shape[-1] - 1), 0.0, axis=-1) if steady else values
-
-
-def trend_regressors(z: Array, u: Array, steady: int = 0) -> Array:
-    """u, and z·u of the moving regressors, side by side, (n, 2(d + 1) - s)."""
-    both = np.concatenate([u, z[:, None] * moving(u, steady)], axis=1)
-    # Contiguous columns are twice as fast.
-    return np.asfortranarray(both)
-
-
-def trend_estimate(z: Array, u: Array, trend: Array) -> Array:
-    """The estimate of the trend part (d + 1, 2) alone, (n,)."""
-    return np.asarray(u @ trend[:, 0] + z * (u @ trend[:, 1]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Weights:
-    """The d + 1 fitted functions, standardised: wᵢ(z) = trend[i, 0] + trend[i, 1]·z + shape part."""
-
-    functions: Shapes
-    state: Array
-    trend: Array  # (d + 1, 2)
-    steady: int = 0
-
-    def shape(self, z: Array) -> Array:
-        """The shape part of the moving weights, (n, d + 1 - s)."""
-        return self.functions.at(self.state, z)
-
-    def at(self, z: Array) -> Array:
-        """(n, d + 1), the bias last."""
-        shape = with_steady(self.shape(z), self.steady)
-        return np.asarray(shape + self.trend[:, 0] + z[:, None] * self.trend[:, 1])
 
 
 class Ridge:

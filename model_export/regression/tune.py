@@ -10,9 +10,18 @@ import optuna
 from numpy.typing import NDArray
 
 from edge_agent.core.kernel import Array
+from model_export.regression.form import (
+    Hyperparameters,
+    Standardised,
+    hold_range,
+    moving,
+    regressors,
+    standardised,
+    trend_estimate,
+)
 from model_export.regression.metrics import r2
-from model_export.regression.respire import Hyperparameters, Standardised, apis, hold_range, standardised
-from model_export.regression.solver import Functions, Ridge, functions, moving, regressors, trend_estimate
+from model_export.regression.respire import apis
+from model_export.regression.solver import Functions, Ridge, functions
 
 ALPHAS = (0.0, 0.05, 0.1, 0.15, 0.2)
 RIDGES = (0.1, 0.5, 1.0, 5.0, 10.0)

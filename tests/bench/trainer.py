@@ -11,8 +11,9 @@ from sklearn.kernel_ridge import KernelRidge  # type: ignore[import-untyped]
 
 from edge_agent.core.kernel import KERNELS, Array
 from model_export.regression.compress import Method, compress, curve
-from model_export.regression.respire import Hyperparameters, Standardised, apis, fit, hold_range, standardised
-from model_export.regression.solver import Ridge, functions, regressors
+from model_export.regression.form import Hyperparameters, Standardised, hold_range, regressors, standardised
+from model_export.regression.respire import apis, fit
+from model_export.regression.solver import Ridge, functions
 from model_export.regression.tune import ALPHAS, RIDGES, ROUNDS, TOLERANCE, CrossValidation, folds, tune
 from tests.support.dense import DenseRidge, gram_with_trend
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from edge_agent.core.kernel import Array, gram
-from model_export.regression.solver import regressors
+from model_export.regression.form import regressors
 
 
 def gram_with_trend(kernel: str, length_scale: float, z: Array, other: Array, trend: float) -> Array:

@@ -14,7 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # type: igno
 
 from model_export.calibration import export
 from model_export.calibration.estimator import RespireRegressor
-from model_export.regression.respire import Hyperparameters, fit
+from model_export.regression.form import Hyperparameters
+from model_export.regression.respire import fit
 
 
 @parametrize_with_checks([RespireRegressor(), RespireRegressor(kernel="rbf", trend=0.0, auxiliary=0)])  # type: ignore[untyped-decorator]

@@ -18,7 +18,7 @@ from model_export.calibration.fit import (
 )
 from model_export.calibration.interval import inside
 from model_export.recordings.dataset import Dataset
-from model_export.regression.respire import Hyperparameters
+from model_export.regression.form import Hyperparameters
 from model_export.regression.respire import fit as apis_fit
 from tests.support.models import drawn
 

@@ -18,8 +18,9 @@ from model_export.regression.compress import (
     curve,
     landmark_path,
 )
-from model_export.regression.respire import Fitted, Hyperparameters, fit, standardise
-from model_export.regression.solver import Ridge, Weights, functions, regressors
+from model_export.regression.form import Fitted, Hyperparameters, Weights, regressors, standardise
+from model_export.regression.respire import fit
+from model_export.regression.solver import Ridge, functions
 from model_export.regression.tune import tune
 from tests.support.needs import real_recordings
 

@@ -16,7 +16,7 @@ from model_export.regression.evidence import (
     log_evidence,
     sums,
 )
-from model_export.regression.respire import standardised
+from model_export.regression.form import standardised
 
 Data = tuple[Array, Array, Array]
 

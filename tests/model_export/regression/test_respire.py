@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from edge_agent.core.kernel import KERNELS, Array, gram
 from edge_agent.core.model import Scale
-from model_export.regression.respire import Hyperparameters, apis, fit, hard_threshold, scale_of, standardise
-from model_export.regression.solver import Ridge, functions, regressors
+from model_export.regression.form import Hyperparameters, regressors, scale_of, standardise
+from model_export.regression.respire import apis, fit, hard_threshold
+from model_export.regression.solver import Ridge, functions
 from tests.support.dense import DenseRidge
 
 

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.core.kernel import KERNELS, Array
+from model_export.regression.form import moving, regressors
 from model_export.regression.respire import apis, hard_threshold
-from model_export.regression.solver import Ridge, functions, moving, regressors
+from model_export.regression.solver import Ridge, functions
 from tests.support.dense import DenseRidge
 
 CLOSE = 1e-5  # of the target's standard deviation

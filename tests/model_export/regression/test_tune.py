@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from edge_agent.core.kernel import Array
-from model_export.regression.respire import Hyperparameters, fit, standardised
+from model_export.regression.form import Hyperparameters, standardised
+from model_export.regression.respire import fit
 from model_export.regression.tune import ALPHAS, RIDGES, CrossValidation, folds, length_scale_quantile, tune
 from tests.support.dense import gram_with_trend
 

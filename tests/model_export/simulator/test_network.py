@@ -10,7 +10,8 @@ import pytest
 from edge_agent.core.errors import BadSettings
 from edge_agent.core.messages import Reading
 from edge_agent.core.windows import Windows
-from model_export.regression.respire import Hyperparameters, fit, standardise
+from model_export.regression.form import Hyperparameters, standardise
+from model_export.regression.respire import fit
 from model_export.simulator.campaign import DEPLOYMENTS, SENSORS, SERVICED, SWAPPED
 from model_export.simulator.network import Network, Recording, simulate
 
