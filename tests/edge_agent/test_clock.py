@@ -5,6 +5,7 @@ import sys
 import time
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,6 +73,22 @@ def test_the_clocks_are_milliseconds_and_name_their_boot() -> None:
     assert all(b <= n <= a for b, n, a in zip(before, now, after, strict=True))
     assert clock.boot_id() == Clock().boot_id()
     assert len(clock.boot_id()) == 36
+
+
+def test_a_boot_has_the_same_id_from_systemd_and_from_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readings that the journal holds survive an upgrade to a unit that passes the id."""
+    kernel = Clock().boot_id()
+    monkeypatch.setenv("BOOT_ID", kernel.replace("-", ""))
+    assert Clock().boot_id() == kernel
+    monkeypatch.setenv("BOOT_ID", "0123456789abcdef" * 2)
+    assert Clock().boot_id() == "01234567-89ab-cdef-0123-456789abcdef"
+
+
+@pytest.mark.parametrize("other", ["", "%b", "0123456789ABCDEF" * 2, "0123456789abcdef"])
+def test_a_variable_of_another_form_is_no_boot_id(monkeypatch: pytest.MonkeyPatch, other: str) -> None:
+    kernel = Clock().boot_id()
+    monkeypatch.setenv("BOOT_ID", other)
+    assert Clock().boot_id() == kernel
 
 
 @given(moves=st.lists(st.tuples(st.integers(0, 60_000), st.integers(-(10**10), 10**10)), max_size=20))

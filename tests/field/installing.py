@@ -1,8 +1,10 @@
 """A new gateway: the package, its settings, and an agent that systemd calls active."""
 
 import time
+from collections.abc import Iterable
 
 from tests.field.gateway import FEED
+from tests.field.machine import HOST
 from tests.field.package import configure, install
 from tests.field.van import Van
 
@@ -16,8 +18,24 @@ interval_s = 10.0
 """
 UNIT = """[Service]
 LoadCredential=broker-password:/etc/edge-agent/secrets/broker-password
-IPAddressDeny=any
+"""
+ADDRESSES = """[Service]
+IPAddressAllow=
 IPAddressAllow=localhost
+"""
+# In the control group of the agent, whose addresses are limited: is a packet sent or refused?
+SEND = """echo $$ > /sys/fs/cgroup/system.slice/edge-agent.service/cgroup.procs
+exec python3 - ADDRESS <<END
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+    try:
+        end.sendto(b"", (sys.argv[1], 9))
+    except PermissionError:
+        print("refused")
+    else:
+        print("sent")
+END
 """
 DYNAMIC = range(61_184, 65_520)  # systemd's numbers for DynamicUser
 USERS = ("van-1", "5A2D", "5CB6", "consumer")
@@ -79,8 +97,26 @@ def is_active_by_notify(van: Van) -> str:
 
 
 def is_barely_exposed(van: Van) -> str:
-    """systemd's own judgement, with the addresses of docs/operations.md: at most 1.3 of 10."""
+    """systemd's own judgement: at most 1.3 of 10; the agent's /proc has only processes."""
     line = van.machine.run("systemd-analyze security --no-pager edge-agent | tail -1")
     exposure = float(line.split(":")[1].split()[0])
     assert exposure <= 1.3, line
+    listed = van.machine.run(f"nsenter --mount --target {van.gateway.pid()} ls /proc").split()
+    assert "sys" not in listed, listed
     return f"exposure {exposure}"
+
+
+def reaches_only_allowed_addresses(van: Van) -> str:
+    """No multicast or broadcast as it is shipped; with the lines of docs/operations.md only the broker."""
+    shipped = {"127.0.0.1": "sent", HOST: "sent", "224.0.0.251": "refused", "255.255.255.255": "refused"}
+    assert (found := _sent(van, shipped)) == shipped, found
+    van.machine.put(ADDRESSES, "/etc/systemd/system/edge-agent.service.d/addresses.conf")
+    van.machine.run("systemctl daemon-reload && systemctl restart edge-agent")
+    narrow = {"127.0.0.1": "sent", HOST: "refused"}
+    assert (found := _sent(van, narrow)) == narrow, found
+    van.machine.wait(lambda: "connected" in van.gateway.show("StatusText"), "connected", 60)
+    return f"{shipped}, then {narrow}"
+
+
+def _sent(van: Van, addresses: Iterable[str]) -> dict[str, str]:
+    return {each: van.machine.run(SEND.replace("ADDRESS", each)) for each in addresses}

@@ -17,6 +17,7 @@ Promise = Callable[[Van], str]
 PROMISES: tuple[Promise, ...] = (
     *(installing.boots, installing.installs, installing.is_configured),
     *(installing.is_active_by_notify, installing.is_barely_exposed),
+    installing.reaches_only_allowed_addresses,
     *(using.estimates, using.answers_an_ordinary_user, troubles.is_ready_without_a_broker),
     *(troubles.survives_kill_9, troubles.is_restarted_by_the_watchdog, troubles.survives_no_memory),
     *(using.waits_after_exit_78, using.reloads_a_bundle, using.stops_in_order),

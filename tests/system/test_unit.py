@@ -3,12 +3,13 @@
 import json
 import sys
 from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
 
-from edge_agent.clock import Clock
+from edge_agent.clock import BOOT_ID, Clock
 from edge_agent.settings import DEFAULT_FILE, Settings
 from edge_agent.terminal import CONFIGURATION
 from tests.support.broker import AgentProcess, Broker, client, wait_until
@@ -44,22 +45,43 @@ def test_systemd_finds_nothing_wrong_with_the_unit(unit: Path) -> None:
     assert (told.returncode, told.stderr) == (0, "")
 
 
-def exposed(unit: Path, most: int) -> None:
-    """Whether systemd gives at most so many tenths; 100 is the worst."""
-    told = analyze("security", "--offline=yes", f"--threshold={most}", unit)
+def exposed(unit: Path) -> None:
+    """Whether systemd gives at most 1.3, which is 13 tenths; 10.0 is the worst."""
+    told = analyze("security", "--offline=yes", "--threshold=13", unit)
     assert told.returncode == 0, told.stdout
 
 
 def test_the_unit_is_barely_exposed(unit: Path) -> None:
-    """What is left is the network, which is its job, and asking the clock (worst: 10.0)."""
-    exposed(unit, 14)
+    """What is left is the network, which is its job, and asking the clock."""
+    exposed(unit)
 
 
-def test_with_the_addresses_of_the_document_it_is_exposed_less(unit: Path) -> None:
-    lines = [line.strip() for line in OPERATIONS.read_text().splitlines() if "IPAddress" in line]
-    assert [line.partition("=")[0] for line in lines] == ["IPAddressDeny", "IPAddressAllow"]
-    unit.write_text(unit.read_text().replace("[Service]\n", "\n".join(["[Service]", *lines, ""])))
-    exposed(unit, 13)
+def test_the_lines_of_the_document_leave_the_addresses_they_name(unit: Path) -> None:
+    """An empty line takes back what the unit allows; without it they would add to that."""
+    lines = [line.strip() for line in OPERATIONS.read_text().splitlines() if line.startswith("    IPAddress")]
+    assert lines == ["IPAddressAllow=", "IPAddressAllow=localhost"]
+    drop_in = unit.with_name(f"{unit.name}.d") / "override.conf"
+    drop_in.parent.mkdir()
+    drop_in.write_text("\n".join(["[Service]", *lines, ""]))
+    exposed(unit)
+    told = json.loads(analyze("security", "--offline=yes", "--json=short", unit).stdout)
+    [found] = [row["description"] for row in told if row["name"] == "IPAddressDeny="]
+    assert found == "Service defines IP address allow list with only localhost entries"
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed"),
+    [
+        *((each, True) for each in ("127.0.0.1", "10.0.0.5", "100.64.0.1", "169.254.7.7", "192.0.0.1")),
+        *((each, True) for each in ("172.16.0.1", "192.168.1.1", "203.0.113.9", "223.255.255.255")),
+        *((each, True) for each in ("::1", "64:ff9b::cb00:7109", "2001:db8::1", "fd00::1", "fe80::1")),
+        *((each, False) for each in ("224.0.0.251", "239.1.1.1", "255.255.255.255", "ff02::fb", "ff0e::1")),
+    ],
+)
+def test_the_unit_allows_every_address_of_one_machine(address: str, allowed: bool) -> None:
+    networks = [ip_network(each) for value in values("IPAddressAllow") for each in value.split()]
+    assert values("IPAddressDeny") == ["any"]
+    assert any(ip_address(address) in network for network in networks) == allowed
 
 
 def test_the_unit_and_the_agent_agree() -> None:
@@ -71,7 +93,8 @@ def test_the_unit_and_the_agent_agree() -> None:
     assert values("RestartPreventExitStatus") == [str(CONFIGURATION)]
     assert values("Type") == ["notify"]
     assert int(values("WatchdogSec")[0]) >= 10
-    assert values("ProtectClock") == values("ProcSubset") == [], "they deny adjtimex and the boot's id"
+    assert values("ProtectClock") == [], "it denies adjtimex"
+    assert f"{BOOT_ID}=%b" in values("Environment")
 
 
 def allowed_calls() -> list[str]:
