@@ -37,6 +37,8 @@ class Bundles:
         self._path, self._length_s = path, length_s
         self._stamps: dict[Path, Stamp] = {}
         self._loaded: dict[Path, Model] = {}
+        self._crowded_out: set[Path] = set()  # refused because of other files
+        self._leaving: set[Path] = set()  # files that are about to give the model of another sensor
         self._unreadable = False
         for update in self.refresh():
             if update.reason and (strict or update.file == path):
@@ -56,47 +58,68 @@ class Bundles:
         gone = [Update(file, m.sensor, None) for file, m in self._loaded.items() if file not in found]
         for update in gone:
             del self._loaded[update.file]
-        # A file that was refused as the second of a sensor can be the first now.
-        changed = [
-            file
-            for file, stamp in found.items()
-            if self._stamps.get(file) != stamp or (gone and file not in self._loaded)
-        ]
+        changed = [file for file, stamp in found.items() if self._stamps.get(file) != stamp]
         self._stamps = found
         self.refused = {file: reason for file, reason in self.refused.items() if file in found}
-        updates = gone + [update for file in changed for update in self._load(file)]
+        updates = gone + self._load_all(changed) if gone or changed else []
         if updates:
             self.models.clear()
             self.models.update((model.sensor, model) for model in self._loaded.values())
-        return updates
+        # The card of a removed model is removed, and another file may have a model for the same sensor.
+        return sorted(updates, key=lambda update: update.model is not None or update.reason is not None)
+
+    def _load_all(self, changed: list[Path]) -> list[Update]:
+        self._leaving = {file for file in changed if self._leaves(file)}
+        updates = [update for file in changed for update in self._load(file)]
+        # Of those that were refused after all, another file may have the old sensor by now.
+        for file in {*self._leaving}:
+            if self._other(file, self._loaded[file].sensor):
+                del self._loaded[file]
+        self._leaving.clear()
+        # What was refused because of another file can be right now.
+        again = [file for file in self._stamps if file in self._crowded_out and file not in changed]
+        retried = [update for file in again for update in self._load(file)]
+        return updates + [update for update in retried if update.model]
+
+    def _leaves(self, file: Path) -> bool:
+        """Whether a changed file has a sound model of another sensor than before."""
+        with suppress(BadBundle):
+            return file in self._loaded and read(file).sensor != self._loaded[file].sensor
+        return False
 
     def _load(self, file: Path) -> list[Update]:
         self.refused.pop(file, None)
+        self._crowded_out.discard(file)
         try:
             model = read(file)
+            require_length(file, model, self._length_s)
             self._refuse_excess(file)
             self._refuse_second(file, model.sensor)
-            require_length(file, model, self._length_s)
         except BadBundle as error:
             self.refused[file] = str(error)
             return [Update(file, None, None, str(error))]
         before = self._loaded.get(file, model)
         self._loaded[file] = model
+        self._leaving.discard(file)
         renamed = [Update(file, before.sensor, None)] if before.sensor != model.sensor else []
         return [*renamed, Update(file, model.sensor, model)]
 
     def _refuse_excess(self, file: Path) -> None:
         total = sum(self._stamps[each][1] for each in {*self._loaded, file})
         if total > MAX_TOTAL_BYTES:
+            self._crowded_out.add(file)
             raise BadBundle(f"{file}: expected at most {MAX_TOTAL_BYTES} bytes of bundles, got {total}")
 
     def _refuse_second(self, file: Path, sensor: str) -> None:
-        for other, model in self._loaded.items():
-            if model.sensor == sensor and other != file:
-                both = f"{other.name} and {file.name}"
-                raise BadBundle(
-                    f"{self._path}: expected one bundle for sensor {sensor}, got {both}; remove one"
-                )
+        if other := self._other(file, sensor):
+            self._crowded_out.add(file)
+            both = f"{other.name} and {file.name}"
+            raise BadBundle(f"{self._path}: expected one bundle for sensor {sensor}, got {both}; remove one")
+
+    def _other(self, file: Path, sensor: str) -> Path | None:
+        """Another file that gives the model of this sensor, and goes on to."""
+        others = (other for other, model in self._loaded.items() if model.sensor == sensor)
+        return next((other for other in others if other != file and other not in self._leaving), None)
 
 
 def require_length(file: Path, model: Model, length_s: int | None) -> None:

@@ -16,6 +16,10 @@ def put(directory: Path, name: str, sensor: str) -> None:
     (directory / name).write_bytes(bundle.encode(make_model(sensor)))
 
 
+def make_model_id(sensor: str, seed: int) -> str:
+    return bundle.decode(bundle.encode(make_model(sensor, seed=seed))).id
+
+
 def test_each_sensor_gets_its_model_whatever_the_file_is_called(tmp_path: Path) -> None:
     put(tmp_path, "a.bundle", "5A2D")
     put(tmp_path, "b.bundle", "5CB6")
@@ -123,6 +127,51 @@ def test_a_file_that_turns_to_another_sensor_gives_up_the_first(tmp_path: Path) 
         ("5A2D", True),
         ("5CB60", False),
     ]
+
+
+def test_a_second_bundle_is_taken_when_the_first_turns_to_another_sensor(tmp_path: Path) -> None:
+    put(tmp_path, "a.bundle", "5A2D")
+    bundles = Bundles(tmp_path)
+    put(tmp_path, "b.bundle", "5A2D")
+    assert [bool(update.reason) for update in bundles.refresh()] == [True]
+    put(tmp_path, "a.bundle", "5CB60")
+    assert [(update.sensor, update.model is None) for update in bundles.refresh()] == [
+        ("5A2D", True),
+        ("5CB60", False),
+        ("5A2D", False),
+    ]
+    assert (sorted(bundles.models), bundles.refused) == (["5A2D", "5CB60"], {})
+
+
+def test_two_files_can_exchange_their_sensors(tmp_path: Path) -> None:
+    """Between two looks; what is removed is said first, because its card is removed."""
+    put(tmp_path, "a.bundle", "5A2D")
+    put(tmp_path, "b.bundle", "5CB60")
+    bundles = Bundles(tmp_path)
+    put(tmp_path, "a.bundle", "5CB60")
+    put(tmp_path, "b.bundle", "5A2D")
+    updates = bundles.refresh()
+    assert [update.model is None for update in updates] == [True, True, False, False]
+    assert [update.sensor for update in updates[2:]] == ["5CB60", "5A2D"]
+    assert (sorted(bundles.models), bundles.refused) == (["5A2D", "5CB60"], {})
+
+
+def test_a_file_that_cannot_give_its_new_model_keeps_the_old_one_unless_another_has_it(
+    tmp_path: Path,
+) -> None:
+    """The third file has the sensor that the second wants."""
+    for name, sensor in (("a", "5A2D"), ("b", "5CB6"), ("c", "D3EB")):
+        put(tmp_path, f"{name}.bundle", sensor)
+    bundles = Bundles(tmp_path)
+    (tmp_path / "b.bundle").write_bytes(bundle.encode(make_model("D3EB", seed=1)))
+    [refused] = bundles.refresh()
+    assert (refused.reason or "").endswith("got c.bundle and b.bundle; remove one")
+    assert sorted(bundles.models) == ["5A2D", "5CB6", "D3EB"]
+    (tmp_path / "a.bundle").write_bytes(bundle.encode(make_model("5CB6", seed=1)))
+    (tmp_path / "b.bundle").write_bytes(bundle.encode(make_model("D3EB", seed=2)))
+    bundles.refresh()
+    assert bundles.models["5CB6"].id == make_model_id("5CB6", seed=1)
+    assert sorted(bundles.models) == ["5CB6", "D3EB"]
 
 
 def test_a_model_for_windows_of_another_length_is_refused(tmp_path: Path) -> None:
