@@ -154,6 +154,16 @@ def _stamps(path: Path) -> dict[Path, Stamp]:
     for file in files:
         if file == path or (file.suffix == SUFFIX and not file.name.startswith(".")):
             with suppress(FileNotFoundError):
-                stat = file.stat()
-                stamps[file] = stat.st_ctime_ns, stat.st_size, stat.st_ino
+                stamps[file] = _stamp(file)
     return stamps
+
+
+def _stamp(file: Path) -> Stamp:
+    """Zeros for a file that the disk cannot describe; it is refused when it is read."""
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return 0, 0, 0
+    return stat.st_ctime_ns, stat.st_size, stat.st_ino

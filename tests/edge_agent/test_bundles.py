@@ -143,6 +143,15 @@ def test_a_second_bundle_is_taken_when_the_first_turns_to_another_sensor(tmp_pat
     assert (sorted(bundles.models), bundles.refused) == (["5A2D", "5CB60"], {})
 
 
+def test_a_file_that_cannot_be_looked_at_stops_no_other(tmp_path: Path) -> None:
+    """A link to itself is like a bad sector: the kernel says neither that it is there nor that it is not."""
+    put(tmp_path, "a.bundle", "5A2D")
+    (tmp_path / "b.bundle").symlink_to(tmp_path / "b.bundle")
+    bundles = Bundles(tmp_path, strict=False)
+    assert list(bundles.models) == ["5A2D"]
+    assert list(bundles.refused) == [tmp_path / "b.bundle"]
+
+
 def test_two_files_can_exchange_their_sensors(tmp_path: Path) -> None:
     """Between two looks; what is removed is said first, because its card is removed."""
     put(tmp_path, "a.bundle", "5A2D")
