@@ -29,6 +29,10 @@ def _agent_topic(value: str) -> str:
 def _host(value: str) -> str:
     if not value or not value.isprintable() or set(value) & set("/ @"):
         raise ValueError("expected a name or an address, without mqtt:// and without a port")
+    try:
+        value.encode("idna")  # as every connection does; its error would end the agent
+    except UnicodeError:
+        raise ValueError("expected a name without empty parts, and none over 63 letters") from None
     return value
 
 

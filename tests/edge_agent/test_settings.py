@@ -77,6 +77,10 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
             "broker.host: expected a name or an address, without mqtt:// and without a port, got 'mqtt://x'",
         ),
         (
+            "[broker]\nhost = 'van..local'",
+            "broker.host: expected a name without empty parts, and none over 63 letters, got 'van..local'",
+        ),
+        (
             "[topics]\nroot = 'sensors/{agent}'",
             "topics: expected root apart from sensors/{sensor}/{channel}, or the agent reads itself",
         ),
