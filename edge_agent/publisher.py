@@ -29,6 +29,7 @@ class Publisher:
         self._journal = journal
         self._changes = changes
         self._sent: dict[int, int] = {}  # paho's number -> the estimate's
+        self._beside: dict[int, tuple[str, bytes]] = {}  # other messages that paho has, by its number
         self._after = 0  # estimates up to this number were sent
         self._refused_from: int | None = None  # the first estimate that the broker refused on this connection
         self._backlog = True  # whether the outbox may have estimates behind `_after`
@@ -73,8 +74,9 @@ class Publisher:
             self._kept[topic] = self._due[topic] = payload
 
     def publish_health(self, health: str) -> None:
-        """Publish the retained health record."""
-        self._publish(self._topics.health, health.encode(), retain=True)
+        """Publish the retained health record, unless the broker has not acknowledged the last one."""
+        if not any(topic == self._topics.health for topic, _ in self._beside.values()):
+            self._publish(self._topics.health, health.encode(), retain=True)
 
     def settle(self, mid: int, refused: bool = False) -> list[int]:
         """The broker has answered a publication; returns the estimate that is delivered, if it was one.
@@ -82,6 +84,7 @@ class Publisher:
         A refused estimate stays queued. It is retried on the next connection: fixing an ACL means a restart
         anyway, and retrying at once would flood the broker.
         """
+        self._beside.pop(mid, None)
         estimate = self._sent.pop(mid, None)
         if estimate is not None and refused:
             self._refused_from = min(estimate, self._refused_from or estimate)
@@ -149,6 +152,10 @@ class Publisher:
         self._publish(self._topics.latest(estimate.sensor), estimate.payload, retain=True)
 
     def _publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
-        """Publish a message that need not survive: dropped while disconnected, republished on reconnect."""
-        if self._connection.connected:
-            self._connection.publish(topic, payload, retain=retain)
+        """Publish a message that need not survive: dropped while disconnected, republished on reconnect.
+
+        Paho keeps it until the broker has acknowledged it, and sends it again after a connection. What paho
+        has already is not published again, or a broker that acknowledges nothing would fill the memory.
+        """
+        if self._connection.connected and dict(self._beside.values()).get(topic) != payload:
+            self._beside[self._connection.publish(topic, payload, retain=retain)] = topic, payload

@@ -121,6 +121,28 @@ def test_goodbye_is_said_although_the_broker_acknowledges_nothing(journal: Journ
     proxy.close()
 
 
+def test_a_broker_that_acknowledges_nothing_does_not_fill_the_memory(
+    journal: Journal, broker: Broker
+) -> None:
+    """Paho keeps every message until it is acknowledged; what it has already is not published again."""
+    proxy = Proxy(broker.port)
+    with client(broker) as ear:
+        way = Way(journal, Broker("127.0.0.1", proxy.port), ear)
+        way.connect()
+        with proxy.deaf():
+            for number in range(100):
+                way.publisher.republish([make_model()])
+                way.publisher.flush()
+                way.publisher.publish_health(str(number))
+            assert len(way.connection._client._out_messages) == 3  # status, card and health
+        wait_until(lambda: way.on("health") == [b"0"], what="the first health")
+        wait_until(lambda: (way.settle(), not way.connection._client._out_messages)[1], what="all")
+        way.publisher.publish_health("100")
+        wait_until(lambda: way.on("health") == [b"0", b"100"], what="the next health")
+        way.connection.stop()
+    proxy.close()
+
+
 def test_an_estimate_that_the_broker_refuses_stays_until_it_is_let_in(
     tmp_path: Path, journal: Journal
 ) -> None:
