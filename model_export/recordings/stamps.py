@@ -25,6 +25,8 @@ _CIVIL = re.compile(
 _SAMPLE = 200
 _EXCEL_DAYS = (20_000.0, 80_000.0)  # 1954 to 2119; as epoch seconds they would be the first day of 1970
 _EXCEL_ZERO_MS = -2_209_161_600_000  # 1899-12-30
+_DIGITS = {8: "year, month and day", 12: "year to minute", 14: "year to second"}  # such as 202402011015
+_FIRST_DAY, _AFTER_LAST = 19_900_101, 21_000_000  # as epoch seconds or milliseconds they would be before 1977
 SHORTEST_MS, LONGEST_MS = 300_000, 86_400_000  # windows
 _DAY_MS = 86_400_000
 _MINUTES = {"min": 1, "h": 60}
@@ -116,7 +118,24 @@ def _numbers(numbers: NDArray[np.float64], local: ZoneInfo | None) -> Stamps:
         at_ms = np.rint(whole * _DAY_MS / 1000.0) * 1000.0 + _EXCEL_ZERO_MS  # its days are not finer than 1 s
         times = np.where(np.isfinite(numbers), at_ms.astype("datetime64[ms]"), np.datetime64("NaT"))
         return _local(times, local, "time stamps as days of Excel")
+    for digits, words in _DIGITS.items():
+        unit = 10 ** (digits - 8)
+        if len(there) and _FIRST_DAY * unit <= there.min() and there.max() < _AFTER_LAST * unit:
+            return _local(_dated(numbers, digits), local, f"time stamps as {words}")
     return Stamps(_epoch(numbers), naive=False)
+
+
+def _dated(numbers: NDArray[np.float64], digits: int) -> _Naive:
+    """Times from numbers such as 202402011015, NaT where there is no such day or minute."""
+    whole = np.where(np.isfinite(numbers), numbers, 0.0).astype(np.int64)
+    second, whole = (whole % 100, whole // 100) if digits == 14 else (np.zeros_like(whole), whole)
+    hour_minute, date = (whole % 10_000, whole // 10_000) if digits > 8 else (np.zeros_like(whole), whole)
+    hour, minute = hour_minute // 100, hour_minute % 100
+    times = _days(date % 100, date // 100 % 100, date // 10_000) + (
+        hour * 3600 + minute * 60 + second
+    ).astype("timedelta64[s]")
+    right = (hour < 24) & (minute < 60) & (second < 60)
+    return np.where(right, times, np.datetime64("NaT"))
 
 
 def _epoch(numbers: NDArray[np.float64]) -> Times:

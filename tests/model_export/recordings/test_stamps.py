@@ -47,6 +47,26 @@ def test_each_way_to_write_a_time(written: Any, expected: int) -> None:
     assert [expected] == parse_stamps(pd.Series([written])).at_ms.tolist()
 
 
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("202402011015", AT_MS - 30_000),
+        (202402011015, AT_MS - 30_000),
+        (20240201101530.0, AT_MS),
+        ("20240201", 1_706_745_600_000),
+        ("202402301015", UNREADABLE),
+        ("202402012415", UNREADABLE),
+        ("202402011060", UNREADABLE),
+    ],
+)
+def test_digits_without_a_mark_are_year_month_and_day(written: Any, expected: int) -> None:
+    """As epoch they would be in 1970 or 1976, when nobody had such a sensor; and they have no zone."""
+    found = parse_stamps(pd.Series([written, None]))
+    assert found.at_ms.tolist() == [expected, UNREADABLE]
+    paris = parse_stamps(pd.Series([written]), zone(PARIS))
+    assert paris.at_ms.tolist() == [expected - 3_600_000 if expected != UNREADABLE else UNREADABLE]
+
+
 @pytest.mark.parametrize("other", ["2024-02-20 10:15", "18.02.2024 10:15 CET", "18.02.2024 10:15 +05:30"])
 def test_a_stamp_that_is_written_in_another_way_than_most_is_not_read(other: str) -> None:
     """Part of it may look like a date, such as 24-02-20 in 2024-02-20."""
