@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from edge_agent.core.consensus import combine
+from edge_agent.core.consensus import assumed, combine
 from edge_agent.core.kernel import Array
 from edge_agent.core.suspicions import HOUR_MS
 from edge_agent.core.windows import WINDOW_MS
@@ -52,7 +52,7 @@ def without(own: int, values: Array, half_widths: Array, trusted: NDArray[np.boo
     others = np.flatnonzero(rest & trusted if (rest & trusted).sum() >= 2 else rest)
     if len(others) > MOST_OTHERS:
         others = others[np.linspace(0, len(others) - 1, MOST_OTHERS).astype(int)]
-    x, h = values[:, others], half_widths[:, others]
+    x, h = values[:, others], assumed(values[:, others], half_widths[:, others])
     known = ~np.isnan(x + h)
     count = known.sum(axis=1)
     single = np.where(count == 1, np.where(known, x, 0.0).sum(axis=1), np.nan)

@@ -6,7 +6,9 @@ sensor is weighted by Tukey's biweight of its distance from the centre, and by i
     wᵢ = (1 - (zᵢ/REACH)²)² / σᵢ²,   zᵢ = |xᵢ - centre| / √(σᵢ² + σ²(centre)),   0 beyond REACH
 
 σ comes from the sensors' own intervals. No sensor has more than FAVOUR times the usual precision, so that a
-sensor with a wrong, narrow interval cannot decide alone.
+sensor with a wrong, narrow interval cannot decide alone. A sensor that has no interval, because it is a
+little outside its training, counts like the median of the others. It is about as good as they are: all
+sensors leave their training in the same weather. And without it a liar would have a larger share.
 
 The errors of sensors in one van are not independent: they share weather and reference. The part of the
 promised error that is not seen as differences between the sensors is common. Averaging does not reduce it:
@@ -47,11 +49,13 @@ class Combined(NamedTuple):
 def combine(values: Array, half_widths: Array, level: float = 0.9) -> Combined:
     """The consensus of values (m, n) with the half-widths (m, n) of their intervals; NaN is missing.
 
+    A value without a half-width counts if FEWEST others have one, see `assumed`.
+
     >>> found = combine(np.array([[0.80, 0.84, 0.86, 3.0]]), np.full((1, 4), 0.1))
     >>> round(float(found.value[0]), 2), found.weights.round(2).tolist()
     (0.83, [[0.33, 0.34, 0.33, 0.0]])
     """
-    quantile = normal_quantile(level)
+    quantile, half_widths = normal_quantile(level), assumed(values, half_widths)
     missing = np.isnan(values) | np.isnan(half_widths)
     x = np.where(missing, np.nan, values)
     sigma = np.where(missing, np.nan, np.maximum(half_widths / quantile, LEAST))
@@ -68,6 +72,18 @@ def combine(values: Array, half_widths: Array, level: float = 0.9) -> Combined:
         np.where(enough[:, None], weights, 0.0),
         np.where(enough, spread, np.nan),
     )
+
+
+def assumed(values: Array, half_widths: Array) -> Array:
+    """The half-widths (m, n), with their median for values that have none, if FEWEST others have one.
+
+    >>> assumed(np.ones((1, 4)), np.array([[0.1, np.nan, 0.3, 0.4]])).tolist()
+    [[0.1, 0.3, 0.3, 0.4]]
+    """
+    known = np.where(np.isnan(values), np.nan, half_widths)
+    enough = np.sum(~np.isnan(known), axis=1) >= FEWEST
+    usual = np.where(enough, medians(known), np.nan)[:, None]
+    return np.where(np.isnan(known) & ~np.isnan(values), usual, known)
 
 
 @lru_cache

@@ -85,8 +85,8 @@ def consensus_of(estimates: Sequence[Estimate]) -> ConsensusEstimate | None:
     shares = {e.sensor: w for e, w in zip(used, weights, strict=True) if w > 0.0}
     value, half = (float(each[0]) if shares else None for each in (combined.value, combined.half_width))
     taking = [each for each in used if each.sensor in shares]
-    # How wrong a sensor without an interval may be is not known.
-    bounded = half is not None and value is not None and len(levels) == len(used)
+    # With fewer, nobody knows how wrong they may be.
+    bounded = sum(each.level is not None for each in taking) >= FEWEST
     quality, reasons = _judged(taking)
     return ConsensusEstimate(
         start_ms=first.start_ms,
@@ -114,12 +114,11 @@ def _admitted(estimates: Sequence[Estimate], kind: Kind) -> tuple[list[Estimate]
     """The estimates to combine, and why the others are left out; none are combined if only one is left."""
     left_out = {each.sensor: why for each in estimates if (why := _unusable(each, kind))}
     used = [each for each in estimates if each.sensor not in left_out]
-    for doubt in (_suspicion, _unbounded):
-        doubted = {each.sensor: why for each in used if (why := doubt(each))}
-        # If too many are doubted, the doubt says more about the rule than about a sensor.
-        if len(used) - len(doubted) >= FEWEST:
-            left_out |= doubted
-            used = [each for each in used if each.sensor not in doubted]
+    doubted = {each.sensor: why for each in used if (why := _suspicion(each))}
+    # If too many are doubted, the doubt says more about the rule than about a sensor.
+    if len(used) - len(doubted) >= FEWEST:
+        left_out |= doubted
+        used = [each for each in used if each.sensor not in doubted]
     if len(used) < FEWEST:
         return [], {**left_out, **{each.sensor: "alone" for each in used}}
     return used, left_out
@@ -154,18 +153,14 @@ def _suspicion(estimate: Estimate) -> str | None:
     return next((reason for reason in CODES if reason in estimate.reasons), None)
 
 
-def _unbounded(estimate: Estimate) -> str | None:
-    return "no_interval" if estimate.low is None else None
-
-
 def _half_widths(used: Sequence[Estimate]) -> Any:
-    """(1, n); without any interval the sensors count alike, as far apart as they are."""
+    """(1, n), NaN without an interval; if fewer than FEWEST have one, all have the same, as they differ."""
     if not used:
         return np.array([[np.nan]])
-    halves = [[None if e.low is None or e.high is None else (e.high - e.low) / 2.0 for e in used]]
-    if any(half is None for half in halves[0]):
+    halves = [np.nan if e.low is None or e.high is None else (e.high - e.low) / 2.0 for e in used]
+    if np.sum(~np.isnan(halves)) < FEWEST:
         return np.full((1, len(used)), robust_spread(np.array([each.value for each in used], dtype=float)))
-    return np.array(halves, dtype=float)
+    return np.array([halves])
 
 
 def _judged(used: Sequence[Estimate]) -> tuple[int, tuple[str, ...]]:

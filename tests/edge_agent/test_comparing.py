@@ -158,7 +158,6 @@ def test_it_says_who_was_left_out_and_why(gateway: Gateway) -> None:
         ({"unit": "ppb"}, "other_unit"),
         ({"value": 1e160}, "failed"),
         ({"low": -1e200, "high": 1e200}, "failed"),
-        ({"low": None, "high": None, "level": None}, "no_interval"),
     ],
 )
 def test_each_reason_to_leave_one_out(gateway: Gateway, fields: dict[str, Any], why: str) -> None:
@@ -196,10 +195,27 @@ def test_without_co_it_is_the_gas_of_most_sensors(gateway: Gateway) -> None:
     assert (made["gas"], made["value"], made["left_out"]) == ("NO2", 20.0, {"A": "other_unit"})
 
 
-def test_it_has_an_interval_only_if_every_sensor_has_one(gateway: Gateway) -> None:
+def test_it_has_an_interval_if_two_sensors_have_one(gateway: Gateway) -> None:
+    """The others take part like the median of these."""
     unbounded = {"low": None, "high": None, "level": None}
-    [made] = gateway.take(estimate("A", 0, 1.0), estimate("B", 0, 1.0, **unbounded))
-    assert [made[name] for name in ("value", "low", "high", "level")] == [1.0, None, None, None]
+    sensors = [estimate("A", 0, 1.0), estimate("B", 0, 1.1, **unbounded), estimate("C", 0, 1.05, **unbounded)]
+    [made] = gateway.take(*sensors)
+    assert made["sensors"].keys() == {"A", "B", "C"}
+    assert [made[name] for name in ("low", "high", "level")] == [None, None, None]
+    [again] = gateway.take(estimate("D", 0, 1.05))
+    assert again["sensors"].keys() == {"A", "B", "C", "D"}
+    assert (again["low"] < again["value"] < again["high"], again["level"]) == (True, 0.9)
+
+
+def test_it_has_no_interval_if_those_with_one_are_far_from_the_others(gateway: Gateway) -> None:
+    unbounded = {"low": None, "high": None, "level": None}
+    gateway.models |= {"E"}
+    [made] = gateway.take(
+        *(estimate(sensor, 0, 1.0, **unbounded) for sensor in "ABC"),
+        *(estimate(sensor, 0, 5.0) for sensor in "DE"),
+    )
+    assert (made["value"], made["low"], made["level"]) == (1.0, None, None)
+    assert made["left_out"] == {"D": "far_from_others", "E": "far_from_others"}
 
 
 @pytest.mark.parametrize("days", [2, 10])

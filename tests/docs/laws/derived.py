@@ -104,8 +104,7 @@ def _combined(told: Session, consensus: Record) -> Pair:
 
 
 def _bounded(told: Session, consensus: Record) -> bool:
-    taking = _taking(told, consensus)
-    return bool(taking) and all(each["low"] is not None for each in taking)
+    return sum(each["low"] is not None for each in _taking(told, consensus)) >= 2
 
 
 def _end(sign: int, name: str) -> Law:
@@ -115,7 +114,8 @@ def _end(sign: int, name: str) -> Law:
         if not _bounded(told, consensus):
             return consensus[name], None
         away = sign * (consensus[name] - consensus["value"])
-        ends = [abs(each[name] - consensus["value"]) for each in _taking(told, consensus)]
+        bounded = [each for each in _taking(told, consensus) if each[name] is not None]
+        ends = [abs(each[name] - consensus["value"]) for each in bounded]
         return 0.0 < away <= max(ends), True
 
     return each(_all, pair)
@@ -198,7 +198,6 @@ LEFT_OUT: dict[str, Law] = {
     "failed": _left_out("failed", DOUBTS, "1FEA", lambda e: e["quality"] == 4),
     "other_unit": _left_out("other_unit", KINDS, "D3EB", lambda e: e["unit"] == "ppb"),
     "stuck_value": _left_out("stuck_value", DOUBTS, "5092", lambda e: "stuck_value" in e["reasons"]),
-    "no_interval": _left_out("no_interval", KINDS, "B5FF", lambda e: e["low"] is None),
     "far_from_others": _left_out("far_from_others", KINDS, "5092", lambda e: e["value"] > 1.5),
     "alone": _left_out("alone", LATE + 1, "5A2D", lambda e: e["quality"] == 1),
 }

@@ -74,6 +74,22 @@ def test_missing_sensors_do_not_count() -> None:
     assert np.isnan(combine(alone, promised(alone)).value).all()
 
 
+def test_values_without_an_interval_count_if_two_others_have_one() -> None:
+    """Sensors leave training in the same weather; then one liar must not be half of those that count."""
+    values = errors(6, common=0.2)
+    widths = promised(values)
+    widths[:, 2:] = np.nan
+    whole, part = combine(values, promised(values)), combine(values, widths)
+    assert np.allclose(part.value, whole.value)
+    assert np.allclose(part.half_width, whole.half_width)
+    values[:, 0] += 1.0
+    assert rms(combine(values, widths).value) < 1.1 * rms(
+        combine(values[:, 1:], promised(values[:, 1:])).value
+    )
+    widths[:, 1] = np.nan
+    assert np.isnan(combine(values, widths).value).all()
+
+
 def test_a_precise_sensor_counts_more_but_not_alone() -> None:
     found = combine(np.array([[1.0, 1.1, 1.1]]), np.array([[0.001, 0.1, 0.1]]))
     assert found.weights[0, 0] > found.weights[0, 1]
