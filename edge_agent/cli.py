@@ -20,7 +20,9 @@ WHAT = ("estimates", "windows", "consensus", "readings", "fixes")  # that export
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    options = _parser().parse_args(arguments)
+    options, unknown = _parser().parse_known_args(arguments)
+    if unknown:
+        options.usage(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         return int(options.command(options))
     except BrokenPipeError:
@@ -71,7 +73,7 @@ def check(options: argparse.Namespace) -> int:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """Print what the agent thinks of each sensor, beside the others of its van, with the evidence."""
+    """Compare each sensor with the others of its van; print what is wrong, with the evidence."""
     from edge_agent import doctor as command  # noqa: PLC0415 - as above
 
     return command.doctor(options.config, options.json)
@@ -104,7 +106,7 @@ def replay(options: argparse.Namespace) -> int:
 
 
 def inspect(options: argparse.Namespace) -> int:
-    """Print a bundle as JSON: its card, its scaling and its size."""
+    """Print a bundle as JSON: its model card, scaling and size."""
     from edge_agent import bundles  # noqa: PLC0415 - as above
     from edge_agent.core.card import inspection  # noqa: PLC0415 - as above
 
@@ -134,18 +136,21 @@ def _parser() -> argparse.ArgumentParser:
 
     for function in (run, status, check, doctor, export):
         command = _command(commands, function, f"edge-agent {function.__name__} --config edge-agent.toml")
-        help_ = "settings file, default /etc/edge-agent/edge-agent.toml; then edge-agent.d/*.toml beside it"
+        help_ = (
+            "settings, default /etc/edge-agent/edge-agent.toml; files in edge-agent.d beside it override it"
+        )
         command.add_argument("--config", type=Path, metavar="FILE", help=help_)
         if function is status:
             help_ = "ask the broker that gets the estimates, not the journal"
             command.add_argument("--broker", action="store_true", help=help_)
             forms = command.add_mutually_exclusive_group()
-            for form, help_ in (("json", "JSON also on a terminal"), ("prometheus", "metrics; exit 0")):
+            metrics = "print metrics for Prometheus; exit 0 even if the agent is not running"
+            for form, help_ in (("json", "print JSON on a terminal, too"), ("prometheus", metrics)):
                 forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=help_)
         elif function is check:
             command.add_argument("--no-broker", action="store_true", help="do not connect to the brokers")
         elif function is doctor:
-            command.add_argument("--json", action="store_true", help="JSON also on a terminal")
+            command.add_argument("--json", action="store_true", help="print JSON on a terminal, too")
         elif function is export:
             _add_selection(command)
 
@@ -158,45 +163,30 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--config", type=Path, metavar="FILE", help=help_)
     help_ = "positions, as export --what fixes --format jsonl writes them"
     command.add_argument("--fixes", type=Path, metavar="FILE", help=help_)
-    command.set_defaults(usage=command.error)
-    command.add_argument(
-        "--grace-s",
-        type=_grace,
-        default=60,
-        metavar="N",
-        help="wait for late readings, default 60",
-    )
+    help_ = "seconds that a window waits for delayed readings after its end, default 60"
+    command.add_argument("--grace-s", type=_grace, default=60, metavar="N", help=help_)
     command.add_argument(
         "file", type=Path, metavar="FILE", help="CSV, plain or .gz: timestamp,op1,op2,temperature"
     )
 
     command = _command(commands, inspect, "edge-agent inspect bundles/5A2D.bundle")
-    command.add_argument("bundle", type=Path, metavar="BUNDLE")
+    command.add_argument("bundle", type=Path, metavar="BUNDLE", help="a bundle file")
     return parser
 
 
 def _add_selection(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--from", dest="from_ms", type=_time, default=0, metavar="TIME", help="first start, as 2024-02-01"
-    )
-    command.add_argument(
-        "--to",
-        dest="to_ms",
-        type=_time,
-        default=LAST_MS,
-        metavar="TIME",
-        help="the first start after the last",
-    )
+    help_ = "only rows that start at this time or later, such as 2024-02-01T10:15 (UTC)"
+    command.add_argument("--from", dest="from_ms", type=_time, default=0, metavar="TIME", help=help_)
+    help_ = "only rows that start before this time"
+    command.add_argument("--to", dest="to_ms", type=_time, default=LAST_MS, metavar="TIME", help=help_)
     command.add_argument(
         "--sensor", action="append", default=[], metavar="ID", help="only this sensor; may be repeated"
     )
-    command.add_argument("--what", choices=WHAT, default="estimates")
-    command.add_argument("--format", choices=("csv", "jsonl", "aqcsv"), default="csv")
-    command.add_argument(
-        "--every", choices=("15min", "1h", "8h"), default="15min",
-        help="each window (15min), hourly means, or running 8-hour means of the minutes",
-    )  # fmt: skip
-    command.set_defaults(usage=command.error)
+    command.add_argument("--what", choices=WHAT, default="estimates", help="default estimates")
+    help_ = "csv (default); jsonl: one JSON map a line; aqcsv: for air quality agencies"
+    command.add_argument("--format", choices=("csv", "jsonl", "aqcsv"), default="csv", help=help_)
+    help_ = "15min (default): each window; 1h: hourly means; 8h: running 8-hour means"
+    command.add_argument("--every", choices=("15min", "1h", "8h"), default="15min", help=help_)
 
 
 def _command(commands: Any, function: Any, example: str) -> argparse.ArgumentParser:
@@ -208,5 +198,5 @@ def _command(commands: Any, function: Any, example: str) -> argparse.ArgumentPar
         description=words,
         epilog=f"example: {example}",
     )
-    command.set_defaults(command=function)
+    command.set_defaults(command=function, usage=command.error)
     return command

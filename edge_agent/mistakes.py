@@ -54,6 +54,7 @@ def _line(details: ErrorDetails, root: type[BaseModel]) -> str:
     if details["type"] == "missing":
         return f"{key}: expected a value, got none"
     message = details["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    message = message.partition(", unable to parse")[0]
     message = message if "expected" in message else f"expected {message}"
     found = details["input"]
     return f"{key}: {message}" + (f", got {found!r:.60}" if isinstance(found, str | int | float) else "")

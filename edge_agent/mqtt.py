@@ -157,7 +157,7 @@ def reach(host: str, port: int, timeout_s: float) -> None:
     try:
         socket.create_connection((host, port), timeout_s).close()
     except OSError:
-        raise BrokerUnavailable(f"{host}:{port}: {_failure()}") from None
+        raise _unavailable(host, port, _failure()) from None
 
 
 def log_in(address: Address, timeout_s: float) -> None:
@@ -199,8 +199,13 @@ def _ask(address: Address, topic: str | None, timeout_s: float) -> bytes | None:
     finally:
         _leave(client)
     if isinstance(answer, str):
-        raise BrokerUnavailable(f"{address.host}:{address.port}: {answer}")
+        raise _unavailable(address.host, address.port, answer)
     return answer
+
+
+def _unavailable(host: str, port: int, reason: str) -> BrokerUnavailable:
+    advice = "; does the broker run there?" if reason == "connection refused" else ""
+    return BrokerUnavailable(f"{host}:{port}: {reason}{advice}")
 
 
 def _failure() -> str:

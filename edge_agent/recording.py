@@ -16,6 +16,7 @@ from typing import NamedTuple, TextIO
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import LIMIT, SENSOR, TIMESTAMP, Reading, parse_time
+from edge_agent.core.packed import is_bundle
 
 PLAIN = "make a plain file of it with model-export convert"
 
@@ -51,7 +52,12 @@ def read(path: Path, sensor: str, channels: Iterable[str], needed: Iterable[str]
                     continue
                 found = True
                 yield from _readings(place, row, sensor, columns)
+    except FileNotFoundError:
+        raise BadRecording(f"{path}: expected a recording, got no such file; check the path") from None
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+        if isinstance(error, UnicodeDecodeError) and is_bundle(_start(path)):
+            words = "expected a recording, got a bundle; see edge-agent replay --help"
+            raise BadRecording(f"{path}: {words}") from None
         raise BadRecording(f"{path}: {_reason(error)}; expected a CSV file, plain or .gz; {PLAIN}") from error
     if others and not found:
         there = ", ".join(sorted(others)[:8])
@@ -62,6 +68,11 @@ def _open(path: Path) -> TextIO:
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(8)
 
 
 def _columns(path: Path, first: list[str], channels: tuple[str, ...], needed: tuple[str, ...]) -> _Columns:

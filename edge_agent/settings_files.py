@@ -52,7 +52,9 @@ def _read(file: Path) -> dict[str, Any]:
         if len(text) > MAX_BYTES:
             raise BadSettings(f"{file}: expected at most {MAX_BYTES} bytes; is this the settings file?")
         return tomllib.loads(text.decode())
+    except PermissionError as error:
+        raise BadSettings(f"{file}: {error.strerror}; try sudo") from error
     except OSError as error:
         raise BadSettings(f"{file}: {error.strerror}; expected a settings file") from error
     except (ValueError, RecursionError) as error:
-        raise BadSettings(f"{file}: {error}; expected TOML") from error
+        raise BadSettings(f"{file}: {error}; expected TOML, with text in quotes") from error

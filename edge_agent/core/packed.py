@@ -12,6 +12,11 @@ MAX_KEY_BYTES = 64
 MAX_DEPTH = 2  # lists and maps in each other, below the map itself: a list of pairs, a map of pairs
 
 
+def is_bundle(start: bytes) -> bool:
+    """Whether a file that starts so is a bundle: a map whose first key is `format`."""
+    return start[1:].startswith(b"\xa6format")
+
+
 def unpack(data: bytes, name: str, room: Mapping[str, int]) -> dict[str, Any]:
     """The values of the keys in `room`, which gives the most bytes of each; other keys are skipped."""
     try:

@@ -125,7 +125,7 @@ def test_a_broker_that_is_away_or_refuses_is_a_fault(
     strict.remove()
     away = check(config, capsys)
     skipped = check(config, capsys, "--no-broker")
-    assert away == (1, [f"{where}: connection refused", valid])
+    assert away == (1, [f"{where}: connection refused; does the broker run there?", valid])
     assert skipped == (0, [valid])
 
 

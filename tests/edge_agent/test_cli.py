@@ -157,8 +157,10 @@ def test_an_impossible_grace_is_a_usage_error(bundles: Path, csv: Path, option: 
     ("arguments", "code", "text"),
     [
         (["replay", "--bundles", "{bundles}", "--sensor", "5A2D", "no.csv"], 1,
-         "edge-agent: no.csv: No such file or directory; expected a CSV file, plain or .gz; "
-         "make a plain file of it with model-export convert"),
+         "edge-agent: no.csv: expected a recording, got no such file; check the path"),
+        (["replay", "--bundles", "{bundles}", "--sensor", "5A2D", "{bundles}/5A2D.bundle"], 1,
+         "edge-agent: {bundles}/5A2D.bundle: expected a recording, got a bundle; "
+         "see edge-agent replay --help"),
         (["replay", "--bundles", "{bundles}", "--sensor", "D3EB", "{csv}"], 1,
          "edge-agent: {bundles}: expected a bundle for sensor D3EB, got 5A2D; "
          "make one with: model-export fit --sensor D3EB --out D3EB.bundle …"),
@@ -187,6 +189,15 @@ def test_usage_errors_exit_2_and_help_shows_an_example() -> None:
     assert run("replay").returncode == 2
     assert run().returncode == 2
     assert "example: edge-agent replay --bundles bundles" in " ".join(run("replay", "--help").stdout.split())
+
+
+def test_an_unknown_option_shows_the_usage_of_its_command() -> None:
+    done = run("check", "--no-brokers")
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert done.stderr == (
+        "usage: edge-agent check [-h] [--config FILE] [--no-broker]\n"
+        "edge-agent check: error: unrecognized arguments: --no-brokers\n"
+    )
 
 
 def test_in_the_journal_the_last_line_is_an_error(tmp_path: Path) -> None:

@@ -90,7 +90,9 @@ def test_a_bad_row_is_named_by_its_line(tmp_path: Path, row: str, text: str) -> 
 
 
 def test_a_missing_file_and_a_cut_gzip_are_one_line_each(tmp_path: Path) -> None:
-    with pytest.raises(BadRecording, match=r"no\.csv: No such file or directory; expected a CSV file"):
+    with pytest.raises(
+        BadRecording, match=r"no\.csv: expected a recording, got no such file; check the path"
+    ):
         list(read(tmp_path / "no.csv", "5A2D", CHANNELS))
     cut = tmp_path / "cut.csv.gz"
     cut.write_bytes(gzip.compress(HEADER.encode() * 1000)[:60])

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from edge_agent.core.errors import BadSettings
 from edge_agent.settings import Broker, Settings, examine, load, secret
+from tests.support.users import needs_root, nobody, public_directory
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "edge-agent.toml"
 
@@ -69,7 +70,7 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             "[broker]\nport = 'x'",
-            "broker.port: expected a valid integer, unable to parse string as an integer, got 'x'",
+            "broker.port: expected a valid integer, got 'x'",
         ),
         ("[broker]\nport = 0", "broker.port: expected greater than or equal to 1, got 0"),
         (
@@ -146,7 +147,7 @@ def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
             "topics: expected a different name for each of sensors",
         ),
         ("[[sites]]\nnam = 'T'", "sites.0.name: expected a value, got none"),
-        ("agent = ", "Invalid value (at end of document); expected TOML"),
+        ("agent = ", "Invalid value (at end of document); expected TOML, with text in quotes"),
     ],
 )
 def test_a_wrong_setting_is_one_line_with_the_key(tmp_path: Path, content: str, text: str) -> None:
@@ -204,6 +205,16 @@ def test_a_file_of_the_folder_that_is_no_toml_is_one_line(tmp_path: Path) -> Non
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match=r"no\.toml: No such file or directory; expected a settings file"):
         load(tmp_path / "no.toml")
+
+
+@needs_root
+def test_a_file_that_may_not_be_read_is_one_line() -> None:
+    with public_directory() as directory:
+        file = directory / "edge-agent.toml"
+        file.touch(mode=0o600)
+        with nobody(), pytest.raises(BadSettings) as caught:
+            load(file)
+        assert str(caught.value) == f"{file}: Permission denied; try sudo"
 
 
 def test_a_wrong_variable_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
