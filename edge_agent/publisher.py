@@ -13,6 +13,7 @@ from edge_agent.journal import Journal
 from edge_agent.mqtt import Connection
 
 IN_FLIGHT = 20  # estimates sent and not acknowledged; paho sends as many at once
+HEALTH_IN_FLIGHT = 10  # records; while readings flood in, acknowledgements come late
 RETAINED_AT_ONCE = 10  # cards and newest estimates in one iteration, so that 200 sensors make no burst
 
 Retain = Callable[[str, bytes], None]  # publishes a retained message on a topic; an empty one removes it
@@ -74,8 +75,9 @@ class Publisher:
             self._kept[topic] = self._due[topic] = payload
 
     def publish_health(self, health: str) -> None:
-        """Publish the retained health record, unless the broker has not acknowledged the last one."""
-        if not any(topic == self._topics.health for topic, _ in self._beside.values()):
+        """Publish the retained health record, unless the broker has not acknowledged the last ones."""
+        sent = sum(topic == self._topics.health for topic, _ in self._beside.values())
+        if sent < HEALTH_IN_FLIGHT:
             self._publish(self._topics.health, health.encode(), retain=True)
 
     def settle(self, mid: int, refused: bool = False) -> list[int]:

@@ -15,7 +15,7 @@ from edge_agent.core.topics import OwnTopics
 from edge_agent.inbox import Connected, Inbox, Published
 from edge_agent.journal import Journal
 from edge_agent.mqtt import Address, Connection
-from edge_agent.publisher import IN_FLIGHT, Publisher
+from edge_agent.publisher import HEALTH_IN_FLIGHT, IN_FLIGHT, Publisher
 from tests.conftest import make_model
 from tests.support.broker import Broker, Mosquitto, Proxy, client, subscribe, wait_until
 
@@ -134,11 +134,11 @@ def test_a_broker_that_acknowledges_nothing_does_not_fill_the_memory(
                 way.publisher.republish([make_model()])
                 way.publisher.flush()
                 way.publisher.publish_health(str(number))
-            assert len(way.connection._client._out_messages) == 3  # status, card and health
-        wait_until(lambda: way.on("health") == [b"0"], what="the first health")
+            status_and_card = 2
+            assert len(way.connection._client._out_messages) == status_and_card + HEALTH_IN_FLIGHT
         wait_until(lambda: (way.settle(), not way.connection._client._out_messages)[1], what="all")
         way.publisher.publish_health("100")
-        wait_until(lambda: way.on("health") == [b"0", b"100"], what="the next health")
+        wait_until(lambda: way.on("health")[-1:] == [b"100"], what="the next health")
         way.connection.stop()
     proxy.close()
 
