@@ -79,7 +79,11 @@ def _one(
         except RespireError as error:
             facts.append({"sensor": sensor, "month": part.month, "skipped": str(error)})
             continue
-        before = Before.of(made.start_ms, old.get(sensor, published), task.first_revision)
+        # A window may be new in the archive since the last run, or the van may have revised it since.
+        recalibrated, van = (
+            Before.of(made.start_ms, each, task.first_revision) for each in (old.get(sensor), published)
+        )
+        before = recalibrated.or_newer(van)
         after[sensor] = made.temperatures
         tables.append(written.table(made, before))
         facts.append(_fact(part, made, before, own, left_out))

@@ -67,6 +67,19 @@ class Before:
             revision[here] = revisions(rows.table)[there]
         return cls(value, model, revision, first)
 
+    def or_newer(self, other: "Before") -> "Before":
+        """Of each window the estimate of the higher revision; of two that are equal, this one."""
+        mine = self.revision >= other.revision
+        value, model, revision = (
+            np.where(mine, own, theirs)
+            for own, theirs in (
+                (self.value, other.value),
+                (self.model, other.model),
+                (self.revision, other.revision),
+            )
+        )
+        return Before(value, model, revision, self.first)
+
 
 def table(estimates: Estimates, before: Before) -> Any:
     """The new estimates of one sensor, one row a window."""

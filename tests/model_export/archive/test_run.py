@@ -163,6 +163,32 @@ def test_published_estimates_are_enough(tmp_path: Path) -> None:
         assert (other["revision"], other["supersedes"]) == (2, 1)
 
 
+def published(folder: Path, out: Path, revision: int, windows: slice) -> None:
+    """Estimates of an output as a van has published them, with a revision."""
+    [path] = folder.glob(f"{FEBRUARY}/*.parquet")
+    table = pq.read_table(path).replace_schema_metadata({})
+    column = pa.array(np.full(table.num_rows, revision), pa.int32())
+    table = table.set_column(table.column_names.index("revision"), "revision", column)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table.slice(windows.start, windows.stop - windows.start), out)
+
+
+def test_estimates_that_are_published_after_a_run_are_superseded_too(tmp_path: Path) -> None:
+    """New windows of the month, and windows that the van has revised since: none keeps the highest revision."""
+    at_ms, columns = minutes("2024-02-28", 1.0)
+    save(tmp_path / "raw" / FEBRUARY / "r.parquet", at_ms, columns)
+    recalibrated(tmp_path / "raw", save_bundles(tmp_path / "old", "5A2D"), tmp_path / "van")
+    new, part = save_bundles(tmp_path / "new", "5A2D", seed=9), tmp_path / "in" / FEBRUARY
+    published(tmp_path / "van", part / "a.parquet", 3, slice(0, 48))
+    recalibrated(tmp_path / "in", new, tmp_path / "out")
+    published(tmp_path / "van", part / "b.parquet", 3, slice(48, 96))
+    published(tmp_path / "van", part / "c.parquet", 9, slice(0, 24))
+    recalibrated(tmp_path / "in", new, tmp_path / "out")
+    highest = {row["start"]: (row["revision"], row["supersedes"]) for row in estimates(tmp_path / "out")}
+    assert [*highest.values()] == [(10, 9)] * 24 + [(5, 4)] * 24 + [(4, 3)] * 48
+    assert all(row["superseded_model"] for row in estimates(tmp_path / "out"))
+
+
 def test_bad_parts_are_named_and_counted_and_the_rest_is_done(tmp_path: Path) -> None:
     """A cut file, no bundle, mixed units, a month twice, an empty part, an empty folder, a bad bundle."""
     archive = tmp_path / "in"
