@@ -58,13 +58,12 @@ class Alerting:
     def _restore(self, journal: Journal) -> State:
         """The last transition of each limit; what the settings no longer have is removed from the broker."""
         state: State = {}
-        names = {limit.name for limit in self._limits}
         with suppress(*DAMAGE):
             for record in json.loads(journal.fact(FACT) or "[]"):
                 topic = self._topics.alert(record["sensor"], record["alert"])
-                self._publisher.retain(topic, _encoded(record) if record["alert"] in names else b"")
-                self._alerts.restore(record["alert"], record["sensor"], record["state"])
-                state |= {topic: record} if record["alert"] in names else {}
+                is_set = self._alerts.restore(record["alert"], record["sensor"], record["state"])
+                self._publisher.retain(topic, _encoded(record) if is_set else b"")
+                state |= {topic: record} if is_set else {}
         return state
 
     def _prime(self, payloads: Iterable[bytes]) -> None:

@@ -64,11 +64,13 @@ class Alerts:
         self._limits = list(limits)
         self._watches: dict[tuple[str, str], _Watch] = {}
 
-    def restore(self, name: str, sensor: str, state: str) -> None:
-        """Continue with a state from before a restart."""
+    def restore(self, name: str, sensor: str, state: str) -> bool:
+        """Continue with a state from before a restart; False if there is no such limit for this sensor."""
         for watch in self._of(sensor):
             if watch.limit.name == name:
                 watch.state = state
+                return True
+        return False
 
     def prime(self, estimate: Estimate) -> None:
         """Count a window from before a restart, whose transitions are known."""
