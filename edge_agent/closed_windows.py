@@ -84,8 +84,12 @@ class ClosedWindows:
 
     def revise_later(self, from_ms: int) -> None:
         """Revise no window that starts before `from_ms`, also after a restart."""
-        self.revise_from_ms = max(self.revise_from_ms, from_ms)
-        self._db.execute(INSERT["fact"], ("revise_from", self.revise_from_ms))
+        self.revise_sooner(max(self.revise_from_ms, from_ms))
+
+    def revise_sooner(self, from_ms: int) -> None:
+        """Revise windows that start at `from_ms` or later, although a later time was noted."""
+        self.revise_from_ms = from_ms
+        self._db.execute(INSERT["fact"], ("revise_from", from_ms))
 
     def insert_late(self, readings: Iterable[Reading], waiting: int, now_ms: int) -> None:
         """Readings of closed windows, one row for each window: WAITING for a revision or TOO_LATE."""

@@ -10,7 +10,7 @@ from edge_agent.closed_windows import WAITING, ClosedWindows
 from edge_agent.database import trouble
 
 AT_ONCE = 500  # rows, so that deleting never delays the loop
-HOUR_MS = 3_600_000
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 
 
 class Dropped(NamedTuple):
@@ -52,17 +52,20 @@ class Trimming:
                     self._forget("late", "max(arrived_ms, start_ms)", settled, keep_after_ms, now_ms),
                     self._closed.forget(revised_after_ms, AT_ONCE),
                 ]
-                self._revise_later(revised_after_ms)
+                self._revise_later(revised_after_ms, now_ms)
         except BaseException:
             self._looked = before  # nothing was deleted
             raise
         return any(more)
 
-    def _revise_later(self, revised_after_ms: int) -> None:
+    def _revise_later(self, revised_after_ms: int, now_ms: int) -> None:
         """A late reading may still wait, but without the row of its window those in time are unknown.
 
-        Noted by the hour: each time is a write to the card.
+        Noted by the hour: each time is a write to the card. More than two days ahead is the work of a clock
+        that was wrong; until now it may have deleted rows.
         """
+        if self._closed.revise_from_ms > now_ms + 2 * DAY_MS:
+            self._closed.revise_sooner(now_ms)
         from_ms = -(-revised_after_ms // HOUR_MS) * HOUR_MS
         if from_ms > self._closed.revise_from_ms:
             self._closed.revise_later(from_ms)
