@@ -11,6 +11,8 @@ from edge_agent.core.kernel import Array
 TEMPERATURE, REFERENCE = "temperature", "reference"
 CELL = "electrochemical"  # the usual type of sensor
 
+Part = tuple[NDArray[np.int64], Array]  # times and values of one column in one file; NaN where there is none
+
 
 @dataclass(frozen=True, slots=True)
 class Series:

@@ -18,10 +18,11 @@ from edge_agent.core.windows import MINUTE_MS
 from model_export.recordings.columns import JOIN, NOT_CHANNELS, joined, without_columns
 from model_export.recordings.counted import Progress
 from model_export.recordings.mending import Mending, mended
-from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
+from model_export.recordings.recording import REFERENCE, TEMPERATURE, Part, Recording, Series
 from model_export.recordings.shape import Shape
 from model_export.recordings.stamps import UNREADABLE, Dates, parse_stamps, zone
 from model_export.recordings.table_files import table
+from model_export.recordings.thermometers import strangers
 
 _UNIT = re.compile(r"\s*[\[(][^\])]*[\])]\s*$")  # op1 [mV]
 _TIMES = ("time", "datetime", "date_time", "date time", "date/time", "date")  # if there is no timestamp
@@ -45,7 +46,8 @@ class _Reader:
 
     sensor: str
     layout: Layout
-    parts: dict[str, list[tuple[NDArray[np.int64], Array]]] = field(default_factory=dict)
+    parts: dict[str, list[Part]] = field(default_factory=dict)
+    elsewhere: dict[str, Part] = field(default_factory=dict)  # temperatures of the files without a channel
     found: list[str] = field(default_factory=list)  # their column names
     known: set[str] = field(default_factory=set)  # our names
     untimed: dict[str, list[str]] = field(default_factory=dict)  # columns of the files without a timestamp
@@ -64,8 +66,13 @@ class _Reader:
             return
         rows = self._of_sensor(rows, path.name)
         at_ms, said = self._times(rows[TIMESTAMP], path.name)
-        for column in self._wanted(rows):
-            self.parts.setdefault(column, []).append((at_ms, self._numbers(column, rows[column], at_ms)))
+        wanted = self._wanted(rows)
+        for column in wanted:
+            part = at_ms, self._numbers(column, rows[column], at_ms)
+            if column == TEMPERATURE and {*wanted} <= {*NOT_CHANNELS}:
+                self.elsewhere[path.name] = part
+            else:
+                self.parts.setdefault(column, []).append(part)
         if said := [*found.said, *said]:
             self.notes.append(f"{path.name}: read with {', '.join(said)}")
         if found.ragged:
@@ -160,6 +167,14 @@ class _Reader:
         usable &= readable
         return numbers if usable.all() else np.where(usable, numbers, np.nan)
 
+    def add_temperatures(self) -> None:
+        """Those of files without a channel, unless the sensor has its own at that time."""
+        left_out = strangers(self.elsewhere, self.parts.get(TEMPERATURE, ()))
+        for name in left_out:
+            self.notes.append(f"{name}: its temperature is left out; that of the sensor's files is used")
+        added = [part for name, part in self.elsewhere.items() if name not in left_out]
+        self.parts[TEMPERATURE] = [*self.parts.get(TEMPERATURE, ()), *added]
+
     def series(self, name: str, column: str) -> Series:
         """All parts of a column in the order of time; of several values at one time the first counts."""
         parts: Sequence[Any] = self.parts[column]  # a single one may be large and is not copied
@@ -198,6 +213,8 @@ def read(
     reader = _Reader(sensor, layout or Layout())
     for path in paths:
         reader.add(path, progress)
+    if reader.elsewhere:
+        reader.add_temperatures()
     name = title(paths)
     chosen = tuple(channels or _channels(reader, name))
     if with_reference is None:

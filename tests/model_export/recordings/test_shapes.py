@@ -19,6 +19,7 @@ from edge_agent.core.errors import BadRecording
 from model_export.recordings.shape import Shape
 from model_export.recordings.table_files import HEAD_BYTES, decimal_mark
 from model_export.recordings.tables import Layout, read
+from tests.support.recordings import tidy
 from tests.support.workbook import Cell, workbook
 
 FIRST = pd.Timestamp("2017-09-12T14:53:00Z")
@@ -212,6 +213,40 @@ def test_a_missing_file_and_a_folder_are_named_with_their_path(tmp_path: Path) -
         with pytest.raises(BadRecording, match=got) as caught:
             read([path], "5A2D")
         assert str(caught.value).startswith(f"{path}: expected a ")
+
+
+@pytest.mark.parametrize("seconds", [0, 30])
+@pytest.mark.parametrize("sensor_first", [True, False])
+def test_the_thermometer_of_a_station_is_not_mixed_with_the_sensors(
+    tmp_path: Path, seconds: int, sensor_first: bool
+) -> None:
+    """A model's weights follow the temperature of the cell, not that of the air outside its box."""
+    table = tidy(windows=20)
+    stamps = pd.to_datetime(table["timestamp"]) + pd.Timedelta(seconds=seconds)
+    sensor = table[["op1", "op2", "temperature"]].assign(timestamp=stamps)
+    station = table[["timestamp", "reference"]].assign(Temperature=-40.0)[::5]
+    sensor.to_csv(tmp_path / "sensor.csv", index=False)
+    station.to_csv(tmp_path / "station.csv", index=False)
+    names = ["sensor.csv", "station.csv"] if sensor_first else ["station.csv", "sensor.csv"]
+    recording = read([tmp_path / name for name in names], "5A2D")
+    np.testing.assert_allclose(recording.series["temperature"].values, table["temperature"])
+    assert recording.notes == (
+        "station.csv: its temperature is left out; that of the sensor's files is used",
+    )
+
+
+def test_a_thermometer_without_channels_is_used_where_the_sensor_has_none(tmp_path: Path) -> None:
+    """Beside channels without a temperature, and in the file that follows, which may begin a little early."""
+    table = tidy(windows=40)
+    table[["timestamp", "op1", "op2", "reference"]].to_csv(tmp_path / "channels.csv", index=False)
+    table[["timestamp", "temperature"]].to_csv(tmp_path / "air.csv", index=False)
+    recording = read([tmp_path / "channels.csv", tmp_path / "air.csv"], "5A2D")
+    np.testing.assert_allclose(recording.series["temperature"].values, table["temperature"])
+    table[:300].to_csv(tmp_path / "before.csv", index=False)
+    table[290:].drop(columns="temperature").to_csv(tmp_path / "after.csv", index=False)
+    table.loc[290:, ["timestamp", "temperature"]].to_csv(tmp_path / "air.csv", index=False)
+    recording = read([tmp_path / name for name in ("before.csv", "after.csv", "air.csv")], "5A2D")
+    assert len(recording.series["temperature"].values) == len(table)
 
 
 def test_sensor_and_reference_may_be_in_two_files(tmp_path: Path) -> None:
