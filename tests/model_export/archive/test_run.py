@@ -174,7 +174,7 @@ def published(folder: Path, out: Path, revision: int, windows: slice) -> None:
 
 
 def test_estimates_that_are_published_after_a_run_are_superseded_too(tmp_path: Path) -> None:
-    """New windows of the month, and windows that the van has revised since: none keeps the highest revision."""
+    """New windows of the month, and windows that the van has revised since: no old value stays the newest."""
     at_ms, columns = minutes("2024-02-28", 1.0)
     save(tmp_path / "raw" / FEBRUARY / "r.parquet", at_ms, columns)
     recalibrated(tmp_path / "raw", save_bundles(tmp_path / "old", "5A2D"), tmp_path / "van")
