@@ -12,9 +12,10 @@ from edge_agent.core.card import valid_until
 from edge_agent.core.errors import BadRecording, RespireError
 from edge_agent.core.messages import format_time
 from edge_agent.core.model import Model
+from edge_agent.core.windows import MINUTE_MS
 from model_export.calibration import export
 from model_export.calibration.adapt import adapt
-from model_export.calibration.fit import Recipe, evaluate, fit
+from model_export.calibration.fit import Recipe, evaluate, fit, for_sensor
 from model_export.doctor import agreement
 from model_export.doctor.diagnose import findings_of
 from model_export.doctor.finding import Finding, by_severity
@@ -112,7 +113,7 @@ def _made(task: Task) -> tuple[Row, bytes | None]:
     _require_one_kind(datasets, task.entries)
     home = max(datasets, key=len)
     latest = max(datasets, key=lambda one: int(one.start_ms[-1]))
-    candidate = _fitted(home, task, task.entries[datasets.index(home)].gas)
+    candidate = _fitted(home, task)
     if latest is not home:
         candidate = _adapted(candidate, latest, task.settings.test_share)
     return compared(task, candidate, findings)
@@ -124,7 +125,8 @@ def _diagnosed(task: Task) -> list[Finding]:
     for entry in task.entries:
         layout = Layout(entry.columns, entry.timezone)
         recording = read(entry.paths, task.sensor, layout)
-        cases.append(case_of(recording, entry.place.dataset, entry.reference))
+        _, window_ms, sensor_type = entry.kind
+        cases.append(case_of(recording, entry.place.dataset, entry.reference, window_ms, sensor_type))
     return findings_of(cases)
 
 
@@ -138,22 +140,30 @@ def _has_reference(entry: Entry) -> bool:
 
 
 def _dataset(sensor: str, entry: Entry) -> Dataset:
-    layout = Layout(entry.columns, entry.timezone)
-    dataset = load(entry.paths, sensor, entry.unit, layout, reference=entry.reference)
+    layout, (_, window_ms, _) = Layout(entry.columns, entry.timezone), entry.kind
+    stamp = entry.reference
+    dataset = load(entry.paths, sensor, entry.unit, layout, reference=stamp, window_ms=window_ms)
     require_trainable(dataset)
     return dataset
 
 
 def _require_one_kind(datasets: Sequence[Dataset], entries: Sequence[Entry]) -> None:
-    kinds = {(entry.gas, one.unit, one.channels) for one, entry in zip(datasets, entries, strict=True)}
+    kinds = {(one.unit, one.channels, *entry.kind) for one, entry in zip(datasets, entries, strict=True)}
     if len(kinds) > 1:
-        words = " and ".join(sorted(f"{gas} in {unit} from {', '.join(names)}" for gas, unit, names in kinds))
-        raise BadRecording(f"expected one gas, unit and set of channels in all recordings, got {words}")
+        words = " and ".join(
+            sorted(
+                f"{gas} in {unit} from {', '.join(names)} ({sensor_type}, {window_ms // MINUTE_MS} min)"
+                for unit, names, gas, window_ms, sensor_type in kinds
+            )
+        )
+        raise BadRecording(
+            f"expected one gas, unit, set of channels, window and type in all recordings, got {words}"
+        )
 
 
-def _fitted(dataset: Dataset, task: Task, gas: str) -> Candidate:
-    settings = task.settings
-    recipe = Recipe(trials=settings.trials, seed=settings.seed, gas=gas)
+def _fitted(dataset: Dataset, task: Task) -> Candidate:
+    settings, (gas, _, sensor_type) = task.settings, task.entries[0].kind
+    recipe = for_sensor(Recipe(trials=settings.trials, seed=settings.seed, gas=gas), sensor_type)
     with TemporaryDirectory() as folder:
         result = fit(dataset, recipe, Path(folder) / f"{task.sensor}.bundle", settings.test_share)
         data = result.exported.path.read_bytes()

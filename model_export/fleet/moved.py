@@ -8,6 +8,7 @@ from edge_agent.core import bundle
 from edge_agent.core.card import valid_until
 from edge_agent.core.errors import BadRecording, RespireError
 from edge_agent.core.messages import format_time
+from edge_agent.core.model import Model
 from model_export.calibration import export
 from model_export.calibration.transfer import transfer
 from model_export.doctor.case import Case
@@ -69,7 +70,7 @@ def _moved(task: Task, sister: Sister, ledger: Ledger) -> tuple[Row, bytes]:
     grave = next((one for one in findings if one.severity == "error"), None)
     if grave:
         raise BadRecording(f"{grave.summary}. {grave.advice}")
-    there, here = (_alone(entry, model.measured).warmed(model.warming) for entry in (sister.entry, own))
+    there, here = (_alone(entry, model).warmed(model.warming) for entry in (sister.entry, own))
     moved, fitted = transfer(model, there, here)
     moved = replace(moved, provenance={**model.provenance, "transferred_from": model.sensor})
     data = bundle.encode(moved)
@@ -95,9 +96,9 @@ def _moved(task: Task, sister: Sister, ledger: Ledger) -> tuple[Row, bytes]:
 def _case(entry: Entry) -> Case:
     layout = Layout(entry.columns, entry.timezone)
     recording = read(entry.paths, entry.place.sensor, layout, with_reference=False)
-    return case_without_reference(recording, entry.place.dataset)
+    return case_without_reference(recording, entry.place.dataset, entry.kind[1])
 
 
-def _alone(entry: Entry, channels: tuple[str, ...]) -> Dataset:
-    layout = Layout(entry.columns, entry.timezone)
-    return load(entry.paths, entry.place.sensor, entry.unit, layout, channels=channels, reference=None)
+def _alone(entry: Entry, model: Model) -> Dataset:
+    layout, how = Layout(entry.columns, entry.timezone), (entry.place.sensor, entry.unit)
+    return load(entry.paths, *how, layout, channels=model.measured, reference=None, window_ms=model.window_ms)

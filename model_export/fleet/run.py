@@ -64,13 +64,15 @@ def _current(folder: Path | None, sensor: str) -> Path | None:
 
 
 def _sisters(task: Task, others: Mapping[str, Task], rows: Mapping[str, Row]) -> tuple[Sister, ...]:
-    """The sensors that were at the same site in the same season and have a bundle now, the best first."""
-    places = {entry.place.dataset for entry in task.entries}
+    """The sensors of its kind that were at the same site in the same season and have a bundle now, the best
+    first.
+    """
+    places = {(entry.place.dataset, entry.kind) for entry in task.entries}
     near = [
         Sister(name, entry)
         for name, other in others.items()
         for entry in other.entries
-        if entry.place.dataset in places and name in rows and rows[name]["bundle"]
+        if (entry.place.dataset, entry.kind) in places and name in rows and rows[name]["bundle"]
     ]
     return tuple(sorted(near, key=lambda one: (-float(rows[one.sensor]["r2"] or 0.0), one.sensor)))
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 from edge_agent.core.errors import BadRecording
+from edge_agent.core.windows import WINDOW_MS
 from model_export.recordings.columns import parse_columns
 from model_export.recordings.dataset import SensorType, Stamp
 from model_export.recordings.names import TABLES, Place, require_writable
+from model_export.recordings.recording import CELL
 from model_export.recordings.stamps import parse_window
 
 MANIFESTS = ("manifest.csv", "manifest.toml")
@@ -31,6 +33,11 @@ class Entry:
     reference: Stamp = "auto"
     window: int | None = None  # ms; None: as for all
     sensor_type: SensorType | None = None
+
+    @property
+    def kind(self) -> tuple[str, int, str]:
+        """The gas, the length of its windows in ms, and the type of sensor; a bundle is for one kind."""
+        return self.gas, self.window or WINDOW_MS, self.sensor_type or CELL
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,8 +143,34 @@ def test_recordings_of_one_sensor_in_two_units_are_named(tmp_path: Path) -> None
     lines = ["path,sensor,site,season,unit", "a.csv,5A2D,T,W,ppm", "b.csv,5A2D,C,S,mg/m3"]
     (tmp_path / "manifest.csv").write_text("\n".join(lines))
     calibrated(tmp_path / "manifest.csv", tmp_path / "out")
-    words = "expected one gas, unit and set of channels in all recordings"
+    words = "expected one gas, unit, set of channels, window and type in all recordings"
     assert rows(tmp_path / "out")["5A2D"]["reason"].startswith(words)
+
+
+def test_windows_and_the_type_of_sensor_are_those_of_the_manifest(tmp_path: Path) -> None:
+    """A sensor without a reference gets the bundle of one of its kind only."""
+    for seed, name in enumerate(("hot", "cell")):
+        saved(tidy(400, seed=seed), tmp_path / f"{name}.csv")
+        saved(tidy(400, seed=seed).drop(columns="reference"), tmp_path / f"{name}-bare.csv")
+    lines = [
+        "path,sensor,site,season,gas,window,sensor_type",
+        "hot.csv,HOT,T,W,CO,1h,metal-oxide",
+        "hot-bare.csv,HOT2,T,W,CO,1h,metal-oxide",
+        "cell.csv,CELL,T,W,CO,,",
+        "cell-bare.csv,CELL2,T,W,CO,,",
+        "cell-bare.csv,OTHER,T,W,NO2,,",
+    ]
+    (tmp_path / "manifest.csv").write_text("\n".join(lines))
+    calibrated(tmp_path / "manifest.csv", tmp_path / "out")
+    found = {name: row["transferred_from"] for name, row in rows(tmp_path / "out").items()}
+    assert found == {"HOT": None, "HOT2": "HOT", "CELL": None, "CELL2": "CELL", "OTHER": None}
+    models = [bundle.decode(path.read_bytes()) for path in (tmp_path / "out/bundles").iterdir()]
+    assert {model.sensor: (model.window_ms, model.sensor_type, bool(model.warming)) for model in models} == {
+        "HOT": (3_600_000, "metal-oxide", False),
+        "HOT2": (3_600_000, "metal-oxide", False),
+        "CELL": (900_000, "electrochemical", True),
+        "CELL2": (900_000, "electrochemical", True),
+    }
 
 
 def test_the_command_runs_in_processes_of_its_own(
