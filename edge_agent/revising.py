@@ -81,7 +81,9 @@ class Revising:
 
     def due(self, time: Timekeeper) -> Due | None:
         """The sensor and windows that are being revised, or the next ones."""
-        return self._backlog.due if self._backlog else self._revisions.due(time.now_ms, time.elapsed_ms)
+        if self._backlog:
+            return self._backlog.due
+        return self._revisions.due(time.now_ms, time.elapsed_ms, self._journal.closed_until())
 
     def revise(self, due: Due, time: Timekeeper) -> Revised | None:
         """Some new estimates of the windows that are due, and of later ones that these change.

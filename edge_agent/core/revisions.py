@@ -3,7 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
+
+from edge_agent.core.messages import LAST_MS
+from edge_agent.core.windows import IMPLAUSIBLE_MS
 
 MOST = 8  # revisions of one window; the waits of `_rest_ms` keep to it
 LONGEST_WAIT = 8  # late readings that never pause wait for this part of the time until a window is final
@@ -96,13 +100,20 @@ class Revisions:
             if start_ms in waiting and waiting[start_ms].last_ms < steady_ms:
                 del waiting[start_ms]
 
-    def due(self, now_ms: int, steady_ms: int) -> Due | None:
-        """The windows of the next sensor that are due."""
+    def due(
+        self, now_ms: int, steady_ms: int, closed_until: Mapping[str, int] = MappingProxyType({})
+    ) -> Due | None:
+        """The windows of the next sensor that are due.
+
+        `closed_until` has the start of the first window of each sensor that is not closed. After a time from
+        far ahead a window can open again, and its late readings wait until it is closed.
+        """
         for name, sensor in self._sensors.items():
+            open_ = range(closed_until.get(name, LAST_MS), now_ms + IMPLAUSIBLE_MS)
             quiet = sorted(
                 start_ms
                 for start_ms, late in sensor.waiting.items()
-                if steady_ms - late.last_ms >= self._revise_after_ms
+                if steady_ms - late.last_ms >= self._revise_after_ms and start_ms not in open_
             )
             waited_ms = steady_ms - sensor.since_ms
             paused = len(quiet) == len(sensor.waiting) or waited_ms >= self._final_ms // LONGEST_WAIT

@@ -104,3 +104,26 @@ def test_a_window_far_ahead_is_published_once_though_the_clock_is_lost_and_found
     estimates = driven.estimates(2)
     driven.stop()
     assert [(e.start_ms, e.minutes["op1"]) for e in estimates] == [(3_999_999_600_000, 1), (START_MS, 15)]
+
+
+def test_readings_that_were_late_for_a_window_which_opens_again_are_in_it_in_the_end(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """The far stamp made them late. Their wait for a revision is over before the window closes."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS, good=False), van)
+    driven.say("op1", {"value": 9.0, "at": 4_000_000_000_000})
+    for number in range(3):
+        late = json.dumps({"value": 231.0 + number, "at": START_MS + number * MINUTE_MS})
+        van.publish("sensors/5A2D/op1", late, qos=1).wait_for_publish(AT_MOST_S)
+        driven.clock.pass_ms(MINUTE_MS)
+        driven.turn(2)
+    driven.clock.good = True
+    driven.clock.pass_ms(2_000)
+    driven.turn(2)
+    for number in range(3, 30):
+        minute(driven, number)
+    driven.clock.pass_ms(HOUR_MS)
+    driven.turn(4)
+    estimates = [each for each in driven.estimates(3) if each.start_ms == START_MS]
+    driven.stop()
+    assert [(each.revision, each.minutes["op1"]) for each in estimates] == [(0, 12), (1, 15)]
