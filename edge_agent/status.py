@@ -95,7 +95,7 @@ def _position(told: dict[str, Any]) -> str:
 def _score(told: dict[str, Any]) -> str:
     """How well a sensor agrees with the reference beside the van."""
     r2 = "" if told["r2"] is None else f", R² {told['r2']:.2f}"
-    covers = "" if told["coverage"] is None else f", the interval covers {told['coverage']:.2f}"
+    covers = "" if told["coverage"] is None else f", the interval covers {told['coverage']:.0%}"
     span = f"over {told['windows']} windows until {_time(told['to'])}"
     return f"bias {told['bias']:+.3g} {told['unit']}{r2}{covers}, {span}"
 

@@ -50,7 +50,7 @@ def require_places(
         ("bundle", bundle, "5A2D.bundle"),
         ("report", page, "5A2D.html"),
         ("plot", plot, "5A2D.png"),
-        ("corrected recording", table, "mended.csv"),
+        ("recording", table, "recording.csv"),
     ):
         if path is None:
             continue
@@ -79,7 +79,9 @@ def _require_folder(path: Path) -> None:
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(None, "a file that may not be changed")
     except OSError as error:
-        raise RespireError(f"{path}: cannot be written: {error.strerror}; choose another place") from error
+        folder = isinstance(error, FileExistsError | NotADirectoryError)
+        reason = f"{path.parent} is not a folder" if folder else error.strerror
+        raise RespireError(f"{path}: cannot be written: {reason}; choose another place") from error
 
 
 def _sync_folder(folder: Path) -> None:

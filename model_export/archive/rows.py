@@ -103,7 +103,7 @@ def _open(path: Path) -> Any:
     try:
         return pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
-        raise BadRecording(f"{path}: expected Parquet, got something else or a cut file") from error
+        raise BadRecording(f"{path}: expected Parquet, got something else or an incomplete file") from error
 
 
 def _table(file: Any, names: Iterable[str], time: str, part: Part) -> Any:
@@ -113,7 +113,9 @@ def _table(file: Any, names: Iterable[str], time: str, part: Part) -> Any:
     try:
         return file.read([name for name in names if name in there], use_threads=False)
     except (OSError, pa.ArrowException) as error:
-        raise BadRecording(f"{part.folder}: expected Parquet, got something else or a cut file") from error
+        raise BadRecording(
+            f"{part.folder}: expected Parquet, got something else or an incomplete file"
+        ) from error
 
 
 def _times(column: Any, part: Part) -> Times:

@@ -31,10 +31,10 @@ def recalibrate(
     tls_key: Key = None,
     revision: Revision = 1,
 ) -> None:
-    """Compute the estimates of an archive again, with other bundles.
+    """Compute the estimates of an archive with other bundles.
 
-    The archive has raw readings or published estimates. A line that is given again goes on where the last
-    one stopped. Nothing is overwritten.
+    The archive has raw readings or published estimates. If it was stopped, run the same command again: it
+    continues. Nothing is overwritten.
 
     \b
     model-export recalibrate archive --bundles bundles --out recalibrated

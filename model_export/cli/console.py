@@ -108,7 +108,7 @@ def _plain(value: Any) -> Any:
 def fit_sentence(figures: Mapping[str, Any], test_share: float, report: Path | None, verdict: str) -> str:
     """What `fit` reached, what it wrote, and whether to use it."""
     where = f"on the last {test_share:.0%}" if figures["n_test"] else "(no test part)"
-    page = f"; write-up in {report}" if report else ""
+    page = f"; report in {report}" if report else ""
     return (
         f"{_agreement(figures['r2_test'], figures['coverage'], figures['level'], where)}, "
         f"{_count(figures['support'], 'support vector')}, {figures['bytes']} bytes in {figures['bundle']}"
@@ -129,7 +129,7 @@ def adapt_sentence(figures: Mapping[str, Any], written: "Exported", verdict: str
     where = f"on the last {_count(figures['n_test'], 'window')}"
     reached = _agreement(after["r2"], after["coverage"], interval.level if interval else None, where)
     return (
-        f"{reached} (before: R² {before['r2']:.2f}, covered {before['coverage']:.2f}), gain "
+        f"{reached} (before: R² {before['r2']:.2f}, covered {before['coverage']:.0%}), gain "
         f"{figures['gain']:.3g}, offset {figures['offset']:+.3g} {figures['unit']}, "
         f"{written.size_bytes} bytes in {written.path}. {verdict}"
     )
@@ -154,7 +154,7 @@ def diagnose_sentence(found: "Diagnosis") -> str:
 
 
 def _agreement(r2: float, coverage: float, level: float | None, where: str) -> str:
-    interval = f", {level:.0%} interval covers {coverage:.2f}" if level is not None else ""
+    interval = f", {level:.0%} interval covers {coverage:.0%}" if level is not None else ""
     return f"R² {r2:.2f} {where}{interval}"
 
 

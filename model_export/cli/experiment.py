@@ -56,7 +56,9 @@ def experiment(
     inputs: Inputs = "paper",
     power: Power = False,
 ) -> None:
-    """Compare RESPIRE with the paper's baselines over every site, season and sensor.
+    """Compare RESPIRE with other methods, as in the paper.
+
+    Fits and tests every method for every site, season and sensor.
 
     \b
     model-export experiment colocation --out results
@@ -90,9 +92,11 @@ def breakdown(
         Any, typer.Option(parser=_counts, metavar="N,…", help="Numbers of windows.")
     ] = "100,200,500,1000,2000,5000",
     seeds: Annotated[int, typer.Option(min=1, help="Simulated data sets of each size.")] = 5,
-    plot: Annotated[Path | None, typer.Option(help="Write a PNG.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a plot (PNG).")] = None,
 ) -> None:
-    """Show by simulation how many adversarial outliers the fit survives.
+    """Simulate how many outliers a fit withstands.
+
+    The outliers are placed where they do the most harm.
 
     \b
     model-export breakdown --sizes 100,200,500 --seeds 1 --plot breakdown.png

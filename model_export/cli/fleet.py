@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from edge_agent.core.errors import RespireError
 from model_export.cli.console import CommandResult, long_bar, print_result, say
 from model_export.cli.engine import Ca, Cert, Key, Scheduler, executor
 
@@ -18,7 +19,7 @@ Manifest = Annotated[
 Out = Annotated[Path, typer.Option(help="Folder for bundles, results.parquet and index.html.")]
 Current = Annotated[Path | None, typer.Option(help="Folder of the bundles in use, to compare with.")]
 Jobs = Annotated[int, typer.Option(min=0, help="Sensors at a time; 0: as many as there are cores.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")]
 Trials = Annotated[int, typer.Option(min=1, help="Number of trials in tuning.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same bundles.")]
 RUN = "run"
@@ -38,7 +39,8 @@ app = typer.Typer(
     cls=WithDefault,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Fit all sensors of a manifest (fleet MANIFEST --out DIR), or see which van has which bundle.",
+    help="Fit all sensors of a manifest, or list the bundles of vans.\n\n"
+    "fleet MANIFEST --out DIR is short for fleet run MANIFEST --out DIR.",
 )
 
 
@@ -80,9 +82,17 @@ def run(
         raise typer.Exit(1)
 
 
+def _secret(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        got = str(getattr(error, "strerror", None) or "no text").lower()
+        raise RespireError(f"{file}: expected a file with the password, got {got}") from error
+
+
 Registry = Annotated[Path, typer.Option(help="Folder of the last run of fleet.")]
 Address = Annotated[str, typer.Option("--broker", metavar="HOST:PORT", help="Where the vans publish.")]
-User = Annotated[str | None, typer.Option(help="Name at the broker.")]
+User = Annotated[str | None, typer.Option(help="User name at the broker.")]
 Password = Annotated[Path | None, typer.Option(help="File with the password.")]
 BrokerCa = Annotated[
     Path | None, typer.Option("--tls-ca", help="Use TLS; certificate of the authority (PEM).")
@@ -98,9 +108,10 @@ def status(
     password_file: Password = None,
     tls_ca: BrokerCa = None,
 ) -> None:
-    """Show which van has which bundle: old models, overdue sensors, silent vans.
+    """List the bundles of the vans.
 
-    Reads the retained health and model cards of all vans at a broker, and writes registry.parquet.
+    Shows old models, overdue sensors and silent vans. Reads the retained health and model cards of all vans
+    at a broker, and writes registry.parquet.
 
     \b
     model-export fleet status --broker broker.city.example:1883 --out fleet
@@ -111,7 +122,7 @@ def status(
     from model_export.fleet.vans import Broker, listen  # noqa: PLC0415 - as above
 
     host, port = address(broker)
-    password = password_file.read_text(encoding="utf-8").strip() if password_file else None
+    password = _secret(password_file) if password_file else None
     rows = Ledger(out).rows()
     heard = listen(Broker(host, port, username, password, tls_ca))
     found = places(heard, rows, time.time_ns() // 1_000_000)

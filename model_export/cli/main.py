@@ -44,16 +44,10 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Make bundles for the edge agent from co-located recordings. Results are words on a terminal, and "
-    "JSON elsewhere or with --json. Add --debug to any command to see the traceback of a failure.",
+    help="Make bundles for edge-agent from recordings of sensors beside a reference. Commands print results "
+    "in words on a terminal, and as JSON in a pipe or with --json. With --debug they show the traceback of a "
+    "failure.",
 )
-app.command()(experiment_cli.experiment)
-app.command()(experiment_cli.breakdown)
-app.command("simulate")(simulate_cli.command)
-app.command(cls=Plain)(moving.adapt)
-app.command()(moving.transfer)
-app.command()(archive_cli.recalibrate)
-app.add_typer(fleet_cli.app, name="fleet")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -106,13 +100,18 @@ def fit(
     warming: Annotated[
         bool | None,
         typer.Option(
-            help="Add two inputs: the change of temperature over 1 and 4 hours. [default: electrochemical]"
+            help="Add two inputs: the change of temperature over 1 and 4 hours. [default: warming, but not "
+            "for metal-oxide]"
         ),
     ] = None,
     report: Report = None,
     trials: Annotated[int, typer.Option(min=1, help="Number of trials in tuning with --paper.")] = 60,
-    seed: Annotated[int, typer.Option(min=0, help="Of --paper; the same gives the same bundle.")] = 0,
-    level: Annotated[float, typer.Option(min=0.5, max=0.99, help="Coverage of the interval.")] = 0.9,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of --paper; the same seed gives the same bundle.")
+    ] = 0,
+    level: Annotated[
+        float, typer.Option(min=0.5, max=0.99, help="Share of true values that the interval should contain.")
+    ] = 0.9,
     valid_for: ValidFor = "180d",
     source: "Source",
     strict: Strict = False,
@@ -163,7 +162,7 @@ def evaluate(
     table: Annotated[Path | None, typer.Option("--windows", help="Write every window (CSV).")] = None,
     source: "Source",
 ) -> None:
-    """Compare a bundle with a reference.
+    """Compare the estimates of a bundle with a reference.
 
     \b
     model-export evaluate 5A2D.bundle march.csv
@@ -184,7 +183,7 @@ def compress(
     plot: Plot = None,
     source: "Source",
 ) -> None:
-    """Show the cost of fewer support vectors.
+    """Show how accurate a bundle is with fewer support vectors.
 
     DATA is the recording that the bundle was fitted to. To write a smaller bundle, use fit --size.
 
@@ -217,9 +216,9 @@ def convert(
     out: Annotated[Path, typer.Option(help="The CSV to write.")],
     source: "Source",
 ) -> None:
-    """Write a recording as plain CSV, with our column names and times in UTC.
+    """Write a recording as plain CSV, for edge-agent replay.
 
-    `edge-agent replay` reads this.
+    The columns have our names, and the times are in UTC.
 
     \b
     model-export convert van.parquet --sensor 5A2D --columns op1=co_we,op2=co_ae --out 5A2D.csv
@@ -244,9 +243,10 @@ def diagnose(
         Path | None, typer.Option(help="Write the recording with its faults corrected (CSV).")
     ] = None,
 ) -> None:
-    """Look for faults in recordings: clocks, swapped channels, drift and more.
+    """Look for faults in recordings.
 
-    Compares sensors that were in the same air, and the deployments of each sensor.
+    Finds wrong clocks, swapped channels, drift and more. Compares sensors that were in the same air, and the
+    deployments of each sensor.
 
     \b
     model-export diagnose january.csv
@@ -266,3 +266,13 @@ def diagnose(
             progress=progress,
         )
     print_result(done)
+
+
+# --help lists the commands in this order.
+app.command(cls=Plain)(moving.adapt)
+app.command()(moving.transfer)
+app.command("simulate")(simulate_cli.command)
+app.command()(archive_cli.recalibrate)
+app.command()(experiment_cli.experiment)
+app.command()(experiment_cli.breakdown)
+app.add_typer(fleet_cli.app, name="fleet")

@@ -34,9 +34,9 @@ def adapt(
     source: "Source",
     strict: Strict = False,
 ) -> None:
-    """Fit a gain and an offset to another site or season.
+    """Correct a bundle for another place by a gain and an offset.
 
-    Repeat it every few weeks with the newest windows: zeros drift.
+    Repeat it every few weeks with the newest windows, because sensors drift.
 
     \b
     model-export adapt 5A2D.bundle march.csv --out 5A2D-march.bundle
@@ -85,9 +85,9 @@ def transfer(
     source: "Source",
     strict: Strict = False,
 ) -> None:
-    """Make a bundle serve another sensor.
+    """Make a bundle for another sensor, without a reference.
 
-    Both sensors were side by side for a while. No reference is needed.
+    The two sensors must have been side by side for a while.
 
     \b
     model-export transfer 5A2D.bundle --source january.csv --target 5CB6.csv --sensor 5CB6 --out 5CB6.bundle

@@ -105,7 +105,8 @@ Timezone = Annotated[
 Stamp = Annotated[
     Reference,
     typer.Option(
-        "--reference", help="Average the reference, or use it as it is, stamped at the start or the end."
+        "--reference",
+        help="Average the reference, or use its values as means, with the time of their start or end.",
     ),
 ]
 Share = Annotated[
@@ -124,27 +125,36 @@ Window = Annotated[
 Dates = Annotated[
     Literal["auto", "day-first", "month-first"], typer.Option(help="Order of dates such as 09/12/2017.")
 ]
-Separator = Annotated[str | None, typer.Option(metavar="MARK", help="Between values: , ; tab or |.")]
-Decimal = Annotated[str | None, typer.Option(metavar="MARK", help="In numbers: . or a comma.")]
-Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of text, such as utf-8 or cp1252.")]
+Separator = Annotated[str | None, typer.Option(metavar="MARK", help="Mark between values: , ; tab or |.")]
+Decimal = Annotated[str | None, typer.Option(metavar="MARK", help="Decimal mark of numbers: . or a comma.")]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Encoding of text files, such as utf-8 or cp1252.")
+]
 Header = Annotated[int | None, typer.Option(min=1, metavar="LINE", help="Line with the column names.")]
 Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of an Excel workbook.")]
 Shift = Annotated[
     Any,
     typer.Option(
-        "--shift-reference", parser=_minutes, metavar="N(min|h)", help="Add to the reference's time stamps."
+        "--shift-reference",
+        parser=_minutes,
+        metavar="N(min|h)",
+        help="Time to add to the reference's time stamps.",
     ),
 ]
 Swap = Annotated[
-    Any, typer.Option(parser=_pair, metavar="OURS,OURS", help="Columns in each other's place: op1,op2.")
+    Any, typer.Option(parser=_pair, metavar="OURS,OURS", help="Two columns to exchange, such as op1,op2.")
 ]
 Below = Annotated[
     Any,
-    typer.Option("--drop-below", parser=_limits, metavar="OURS=N,…", help="Drop lower values: op1=-100."),
+    typer.Option(
+        "--drop-below", parser=_limits, metavar="OURS=N,…", help="Drop lower values, such as op1=-100."
+    ),
 ]
 Above = Annotated[
     Any,
-    typer.Option("--drop-above", parser=_limits, metavar="OURS=N,…", help="Drop higher values: op1=60000."),
+    typer.Option(
+        "--drop-above", parser=_limits, metavar="OURS=N,…", help="Drop higher values, such as op1=60000."
+    ),
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Write nothing and exit 1 if the recording has a grave fault.")
@@ -156,9 +166,10 @@ ValidFor = Annotated[
     ),
 ]
 Report = Annotated[
-    Path | None, typer.Option(help="Write a report with plots (HTML), and its figures as SVG and CSV beside.")
+    Path | None,
+    typer.Option(help="Write a report (HTML), and a folder with its plots (SVG) and numbers (CSV)."),
 ]
-Plot = Annotated[Path | None, typer.Option(help="Write a PNG.")]
+Plot = Annotated[Path | None, typer.Option(help="Write a plot (PNG).")]
 
 
 def _source(

@@ -80,9 +80,10 @@ def command(
     truth: Truth = None,
     reference: Beside = False,
 ) -> None:
-    """Simulate the paper's deployment: six packages, four sites, two seasons in Lucknow.
+    """Simulate recordings, or a van that publishes over MQTT.
 
-    With --format parquet, simulate any number of packages at the four sites for any number of days.
+    By default this is the paper's deployment: six packages, four sites, two seasons in Lucknow. With --format
+    parquet, simulate any number of packages at the four sites for any number of days.
 
     \b
     model-export simulate colocation --seed 1

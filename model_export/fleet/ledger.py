@@ -90,7 +90,8 @@ class Ledger:
         try:
             rows: list[Row] = pq.read_table(path).to_pylist()
         except (OSError, pa.ArrowException) as error:
-            raise RespireError(f"{path}: expected the results of model-export fleet, got none") from error
+            words = f"got none; run model-export fleet MANIFEST --out {self.folder} first"
+            raise RespireError(f"{path}: expected the results of model-export fleet, {words}") from error
         return rows
 
 

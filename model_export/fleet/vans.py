@@ -103,4 +103,5 @@ def _open(client: mqtt.Client, broker: Broker) -> None:
             client.tls_set_context(ssl.create_default_context(cafile=str(broker.ca)))
         client.connect(broker.host, broker.port)
     except (OSError, ValueError) as error:
-        raise RespireError(f"{broker.host}:{broker.port}: expected an MQTT broker, got {error}") from error
+        got = str(getattr(error, "strerror", None) or error).lower()
+        raise RespireError(f"{broker.host}:{broker.port}: expected an MQTT broker, got {got}") from error

@@ -51,24 +51,24 @@ def without_columns(
 ) -> BadRecording:
     """The refusal of files that have other columns; `columns` are {our name: their column} as asked for."""
     theirs = ", ".join(columns.get(ours, ours) for ours in missing)
+    # An unknown name on the left of = may be a typing error.
+    unknown = {
+        theirs: f"{ours}={theirs}"
+        for ours, theirs in columns.items()
+        if ours not in NOT_CHANNELS and not re.fullmatch(r"op\d+", ours)
+    }
+    got = ", ".join(unknown.get(column, column) for column in found)
+    names = "our names for --columns are timestamp, op1, op2, …, temperature and reference"
     return BadRecording(
-        f"{name}: expected {'columns' if missing[1:] else 'a column'} {theirs}, got {', '.join(found)}; "
-        f"{_advice(missing, columns)}"
+        f"{name}: expected {'columns' if missing[1:] else 'a column'} {theirs}, got {got}; "
+        f"{names if unknown else _advice(missing, columns)}"
     )
 
 
 def _advice(missing: Sequence[str], columns: Mapping[str, str]) -> str:
-    """How to map the missing columns; an unknown name on the left of = may be a typing error."""
-    unknown = [
-        f"{ours}={theirs}"
-        for ours, theirs in columns.items()
-        if ours not in NOT_CHANNELS and not re.fullmatch(r"op\d+", ours)
-    ]
-    names = (
-        f"name {'them' if missing[1:] else 'it'} with --columns {','.join(f'{name}=…' for name in missing)}"
-    )
-    if not unknown:
-        return names
+    """How to map the missing columns."""
+    if all(name in columns for name in missing):
+        return f"correct --columns {','.join(f'{name}={columns[name]}' for name in missing)}"
     return (
-        f"{names} (got {','.join(unknown)}; our names are timestamp, op1, op2, …, temperature and reference)"
+        f"name {'them' if missing[1:] else 'it'} with --columns {','.join(f'{name}=…' for name in missing)}"
     )

@@ -22,6 +22,7 @@ from pyarrow import parquet
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import SENSOR, TIMESTAMP
+from edge_agent.core.packed import is_bundle
 from model_export.recordings import workbooks
 from model_export.recordings.counted import Counted, Progress
 from model_export.recordings.shape import Shape
@@ -85,6 +86,9 @@ def table(path: Path, names: Names, shape: Shape | None = None, progress: Progre
     try:
         with path.open("rb") as file:
             start = file.read(8)
+        if is_bundle(start):
+            words = "expected a recording, got a bundle; check the order of the files"
+            raise BadRecording(f"{path.name}: {words}")
         if start.startswith(b"PAR1") or path.suffix == ".parquet":
             kind = "Parquet"
             found = _parquet(path, names)
@@ -99,7 +103,7 @@ def table(path: Path, names: Names, shape: Shape | None = None, progress: Progre
         raise BadRecording(f"{path}: expected a file, got a directory; name the files in it") from None
     except _BROKEN as error:
         raise BadRecording(
-            f"{path.name}: expected {kind}, got something else or a cut file; --debug shows more"
+            f"{path.name}: expected {kind}, got something else or an incomplete file; --debug shows more"
         ) from error
     if not len(found.rows) and found.ragged:
         raise BadRecording(
@@ -229,7 +233,9 @@ def _lines(name: str, head: bytes, shape: Shape) -> tuple[list[list[str]], str, 
     if foreign := FOREIGN.get(text.lstrip()[:1].encode(errors="replace")):
         raise BadRecording(f"{name}: expected CSV, Excel or Parquet, got {foreign}; save its rows as CSV")
     if "\x00" in text:
-        raise BadRecording(f"{name}: expected CSV, got something else or a cut file; --debug shows more")
+        raise BadRecording(
+            f"{name}: expected CSV, got something else or an incomplete file; --debug shows more"
+        )
     lines = text.splitlines()
     if len(head) == HEAD_BYTES:
         lines = lines[:-1]

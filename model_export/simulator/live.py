@@ -45,7 +45,7 @@ class Publisher:
         try:
             self._client.connect(host, port)
         except OSError as error:
-            found = f"{self._broker}: expected an MQTT broker, got {error}"
+            found = f"{self._broker}: expected an MQTT broker, got {(error.strerror or str(error)).lower()}"
             raise RespireError(f"{found}; start one or name another with --broker") from error
         self._client.loop_start()
 

@@ -114,7 +114,7 @@ def test_a_terminal_gets_a_table(state: Path) -> None:
         "position  van/position, newest fix 1 min 15 s old, at site T",
         "outbox    3 estimates wait, the oldest for 1 min 1 s; 0 dropped",
         "journal   4.2 MB; memory 61 MB",
-        "score     5A2D: bias +0.0213 ppm, R² 0.95, the interval covers 0.89, over 96 windows until "
+        "score     5A2D: bias +0.0213 ppm, R² 0.95, the interval covers 88%, over 96 windows until "
         "2024-02-01 10:00:00 UTC",
         "problem   5A2D: stuck_channel since 2024-02-01 10:00:00 UTC: check wiring and ADC",
         "",

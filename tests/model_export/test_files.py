@@ -64,7 +64,7 @@ def test_a_place_that_takes_no_file_is_named(tmp_path: Path, name: str, reason: 
         ),
         (
             lambda at: require_places(bundle=at / "a.csv" / "x.bundle"),
-            "{at}/a.csv/x.bundle: cannot be written: File exists; choose another place",
+            "{at}/a.csv/x.bundle: cannot be written: {at}/a.csv is not a folder; choose another place",
         ),
         (
             lambda at: require_places(bundle=at / "x", page=at / "x"),

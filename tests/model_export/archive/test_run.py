@@ -213,7 +213,7 @@ def test_bad_parts_are_named_and_counted_and_the_rest_is_done(tmp_path: Path) ->
     assert reasons == {
         "bad.bundle": reasons["bad.bundle"],
         "sensor=TWICE/month=2024-2": "month=2024-02 too; remove one",
-        "CUT in 2024-02": "r.parquet: expected Parquet, got something else or a cut file",
+        "CUT in 2024-02": "r.parquet: expected Parquet, got something else or an incomplete file",
         "LONE in 2024-02": "LONE: expected a bundle, got none; make one with model-export fit",
         "MIXED in 2024-02": "month=2024-02: op1: expected one unit, got mV and nA; convert one",
         "EMPTY in 2024-02": "month=2024-02: expected rows, got none; remove the empty files",

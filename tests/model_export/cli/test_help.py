@@ -23,6 +23,15 @@ def test_every_command_has_an_example() -> None:
     assert {*COMMANDS, "simulate", "diagnose", "recalibrate"} == {line.split()[1] for line in examples()}
 
 
+@pytest.mark.parametrize("group", [[], ["fleet"]])
+def test_the_list_of_commands_cuts_no_sentence(group: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """On a terminal of 80 columns; the commands that most people need come first."""
+    assert main([*group, "--help"]) == 0
+    _, _, listed = capsys.readouterr().out.partition("Commands:\n")
+    assert listed.startswith("  run " if group else "  fit ")
+    assert all(line.endswith(".") and not line.endswith("...") for line in listed.splitlines())
+
+
 @pytest.mark.parametrize(
     "command", ["fit", "evaluate", "adapt", "transfer", "compress", "inspect", "diagnose"]
 )

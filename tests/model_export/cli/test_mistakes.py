@@ -43,11 +43,11 @@ from tests.support.models import drawn, linear
         ),
         (
             "fit january.csv --sensor 5A2D --out january.csv/x.bundle --trials 1",
-            "january.csv/x.bundle: cannot be written: File exists; choose another place",
+            "january.csv/x.bundle: cannot be written: january.csv is not a folder; choose another place",
         ),
         (
             "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report january.csv/x.html",
-            "january.csv/x.html: cannot be written: File exists; choose another place",
+            "january.csv/x.html: cannot be written: january.csv is not a folder; choose another place",
         ),
         *(
             (line, ".: expected a file name such as 5A2D.bundle, got a directory; name a file")
@@ -71,6 +71,23 @@ from tests.support.models import drawn, linear
             "march.csv: expected at least 50 windows in common with january.csv, got 0; "
             "january.csv is from 2024-02-01T00:00:00Z to 2024-02-03T01:45:00Z, "
             "march.csv is from 2024-02-06T05:00:00Z to 2024-02-08T06:45:00Z",
+        ),
+        (
+            "convert january.csv --sensor 5A2D --out january.csv",
+            "january.csv: the recording would overwrite the input january.csv; choose another name",
+        ),
+        (
+            "convert january.csv --sensor 5A2D --out .",
+            ".: expected a file name such as recording.csv, got a directory; name a file",
+        ),
+        (
+            "fleet status --broker 127.0.0.1:1883 --out none",
+            "none/results.parquet: expected the results of model-export fleet, got none; "
+            "run model-export fleet MANIFEST --out none first",
+        ),
+        (
+            "fleet status --broker 127.0.0.1:1883 --out none --password-file none",
+            "none: expected a file with the password, got no such file or directory",
         ),
         (
             "compress adapted.bundle january.csv",

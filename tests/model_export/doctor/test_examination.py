@@ -160,8 +160,8 @@ def test_on_a_terminal_words_come_first(inside: Path) -> None:
     """One sentence; --json gives the data there, too."""
     fitted = on_a_terminal(f"fit sound.csv {QUICK} --out new.bundle --report new.html")
     assert re.fullmatch(
-        r"R² [01]\.\d\d on the last 20%, 90% interval covers [01]\.\d\d, \d+ support vectors?, \d+ bytes in "
-        r"new\.bundle; write-up in new\.html\. No fault found\.\n",
+        r"R² [01]\.\d\d on the last 20%, 90% interval covers \d+%, \d+ support vectors?, \d+ bytes in "
+        r"new\.bundle; report in new\.html\. No fault found\.\n",
         fitted,
     )
     assert on_a_terminal("evaluate 5A2D.bundle sound.csv").startswith("R² 1.00 over ")

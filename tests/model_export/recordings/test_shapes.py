@@ -15,10 +15,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from edge_agent.core.bundle import encode
 from edge_agent.core.errors import BadRecording
 from model_export.recordings.shape import Shape
 from model_export.recordings.table_files import HEAD_BYTES, decimal_mark
 from model_export.recordings.tables import Layout, read
+from tests.support.models import linear
 from tests.support.recordings import tidy
 from tests.support.workbook import Cell, workbook
 
@@ -186,8 +188,9 @@ REFUSED: tuple[tuple[str, Callable[[Path], object], str], ...] = (
     ("no header", plain(text().partition("\n")[2]), f"{EXPECTED}, got 2017-09-12T14:53:00Z, 231.25, 206.5, 24.5, 0.75; name them with --columns timestamp=…,op1=…,temperature=…,reference=…"),
     ("another sheet", lambda path: workbook(path, {"a": sheet(), "b": sheet()}), "expected a sheet data, got a, b; name it with --sheet"),
     ("many files", lambda path: zipped(path, "a.csv", "b.csv"), "expected one file inside, got 2; unpack it and name them"),
-    ("a cut file", lambda path: path.write_bytes(gzip.compress(text().encode())[:900]), "expected CSV, got something else or a cut file; --debug shows more"),
-    ("binary", plain("\x00\x01\x02" * 40), "expected CSV, got something else or a cut file; --debug shows more"),
+    ("a cut file", lambda path: path.write_bytes(gzip.compress(text().encode())[:900]), "expected CSV, got something else or an incomplete file; --debug shows more"),
+    ("binary", plain("\x00\x01\x02" * 40), "expected CSV, got something else or an incomplete file; --debug shows more"),
+    ("a bundle", lambda path: path.write_bytes(encode(linear())), "expected a recording, got a bundle; check the order of the files"),
     ("an unclear date", plain(text(["05/06/2017 10:00"] * 400)), "expected dates that can be read in one way, got 05/06/2017; say which it is with --dates day-first or --dates month-first"),
     ("no time at all", plain(text(["soon"] * 400)), "expected time stamps as ISO 8601 or epoch, got 'soon' in row 1 after the header; write them like 2024-02-01T10:15:00Z"),
     ("a column twice", plain(text(names=("timestamp", "op1", "op1", "temperature", "reference"))), "expected each column once, got op1 twice; rename or remove one"),

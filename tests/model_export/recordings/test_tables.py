@@ -169,7 +169,7 @@ def test_a_mapped_column_that_is_absent_is_named(tmp_path: Path) -> None:
         read_one(tidy(windows=10), tmp_path / "a.csv", Layout({"op2": "co_ae"}))
     assert str(caught.value) == (
         "a.csv: expected a column co_ae, got timestamp, op1, op2, temperature, reference; "
-        "name it with --columns op2=…"
+        "correct --columns op2=co_ae"
     )
 
 
@@ -178,9 +178,8 @@ def test_a_mapping_to_a_name_that_is_not_ours_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadRecording) as caught:
         read_one(tidy(windows=10), tmp_path / "a.csv", Layout({"opp1": "op1"}))
     assert str(caught.value) == (
-        "a.csv: expected a column op1, got timestamp, op1, op2, temperature, reference; "
-        "name it with --columns op1=… "
-        "(got opp1=op1; our names are timestamp, op1, op2, …, temperature and reference)"
+        "a.csv: expected a column op1, got timestamp, opp1=op1, op2, temperature, reference; "
+        "our names for --columns are timestamp, op1, op2, …, temperature and reference"
     )
 
 
