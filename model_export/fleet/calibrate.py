@@ -21,7 +21,7 @@ from model_export.doctor.diagnose import findings_of
 from model_export.doctor.finding import Finding, by_severity
 from model_export.doctor.prepare import case_of
 from model_export.fleet.ledger import Ledger, Row, State
-from model_export.fleet.task import Task, known, refused
+from model_export.fleet.task import NOT_COMPARED, Task, in_use, known, refused
 from model_export.recordings.catalogue import load
 from model_export.recordings.dataset import Dataset, require_trainable, split
 from model_export.recordings.manifest import Entry
@@ -62,8 +62,8 @@ def calibrate(task: Task) -> Row | None:
 
 def compared(task: Task, candidate: Candidate, findings: Sequence[Finding]) -> tuple[Row, bytes]:
     """The better of a new bundle and the bundle in use, and what a row says about it."""
-    old = None if task.current is None else export.read(task.current)
-    before = None if old is None else _agreement(old, candidate.test)
+    old, fault = in_use(task)
+    before = None if old is None else _agreement(old, candidate)
     state: State = "new" if before is None else "improved"
     data, model, score = candidate.data, candidate.model, candidate.score
     kept = before and score.rmse > BETTER * before.rmse and not _ended(old, candidate.test)
@@ -75,8 +75,8 @@ def compared(task: Task, candidate: Candidate, findings: Sequence[Finding]) -> t
     worst = next((one for one in found if one.severity != "info"), None)
     return {
         "state": state,
-        "reason": worst.summary if worst else "",
-        "advice": worst.advice if worst else "",
+        "reason": worst.summary if worst else fault,
+        "advice": worst.advice if worst else NOT_COMPARED if fault else "",
         "gas": model.gas,
         "unit": model.unit,
         "n_train": len(candidate.train),
@@ -184,10 +184,14 @@ def _adapted(candidate: Candidate, latest: Dataset, test_share: float) -> Candid
     return Candidate(data, moved, part, test, score) if score.rmse < plain.score.rmse else plain
 
 
-def _agreement(model: Model, test: Dataset) -> Score | None:
-    """How well the bundle in use agrees; None if it needs other channels."""
-    warmed = test.warmed(model.warming)
-    if not {*model.channels} <= {*warmed.channels} or model.unit != test.unit:
+def _agreement(model: Model, new: Candidate) -> Score | None:
+    """How well the bundle in use agrees; None if it is for another gas, unit, window or set of channels."""
+    warmed = new.test.warmed(model.warming)
+    if not {*model.channels} <= {*warmed.channels} or _purpose(model) != _purpose(new.model):
         return None
     places = [warmed.channels.index(name) for name in model.channels]
     return evaluate(model, replace(warmed, channels=model.channels, inputs=warmed.inputs[:, places]))
+
+
+def _purpose(model: Model) -> tuple[str, str, int]:
+    return model.gas, model.unit, model.window_ms

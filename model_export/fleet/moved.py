@@ -15,7 +15,7 @@ from model_export.doctor.case import Case
 from model_export.doctor.diagnose import ALONE, findings_of
 from model_export.doctor.prepare import case_without_reference
 from model_export.fleet.ledger import Ledger, Row, digest_of_file
-from model_export.fleet.task import Task, known, refused
+from model_export.fleet.task import NOT_COMPARED, Task, in_use, known, refused
 from model_export.recordings.catalogue import load
 from model_export.recordings.dataset import Dataset
 from model_export.recordings.manifest import Entry
@@ -75,11 +75,11 @@ def _moved(task: Task, sister: Sister, ledger: Ledger) -> tuple[Row, bytes]:
     moved = replace(moved, provenance={**model.provenance, "transferred_from": model.sensor})
     data = bundle.encode(moved)
     new = bundle.decode(data, task.sensor)
-    old = export.read(task.current) if task.current else None
+    old, fault = in_use(task)
     return {
         "state": "new" if old is None else "improved",
-        "reason": "" if old is None else "there is no reference to compare it with the bundle in use",
-        "advice": "",
+        "reason": fault if old is None else "there is no reference to compare it with the bundle in use",
+        "advice": NOT_COMPARED if fault else "",
         "gas": new.gas,
         "unit": new.unit,
         "n_train": fitted.n,

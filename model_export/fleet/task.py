@@ -6,9 +6,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from edge_agent.core.errors import BadBundle
+from edge_agent.core.model import Model
+from model_export.calibration import export
 from model_export.doctor.finding import Finding
 from model_export.fleet.ledger import Row, digest_of, digest_of_file
 from model_export.recordings.manifest import Entry
+
+NOT_COMPARED = "The new bundle was not compared with it. Check the bundles in use."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,19 @@ class Task:
         files = [digest_of_file(path) for entry in self.entries for path in entry.paths]
         now = digest_of_file(self.current) if self.current else ""
         return digest_of(asdict(self.settings), [_version(), *how, *files, now, *more])
+
+
+def in_use(task: Task) -> tuple[Model | None, str]:
+    """The bundle in use, if it is one of this sensor, and otherwise why the file is not used."""
+    if task.current is None:
+        return None, ""
+    try:
+        model = export.read(task.current)
+    except BadBundle as error:
+        return None, str(error)
+    if model.sensor != task.sensor:
+        return None, f"{task.current.name}: expected a bundle of {task.sensor}, got one of {model.sensor}"
+    return model, ""
 
 
 def refused(reason: str, advice: str, findings: Sequence[Finding] = ()) -> Row:

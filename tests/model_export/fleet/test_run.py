@@ -121,6 +121,24 @@ def test_a_bundle_in_use_is_replaced_only_by_a_better_one(folder: Path, first: P
     assert again["GOOD"]["rmse"] < again["GOOD"]["rmse_current"]
 
 
+@pytest.mark.parametrize(
+    "change", [{"sensor": "TWO"}, {"gas": "NO2"}, {"window_ms": 3_600_000}, {"unit": "ppb"}, None]
+)
+def test_a_bundle_in_use_that_is_for_something_else_is_replaced(
+    folder: Path, first: Path, tmp_path: Path, change: dict[str, Any] | None
+) -> None:
+    """Also a broken one: the sensor still gets its new bundle."""
+    saved(tidy(240, seed=1), tmp_path / "GOOD_T-W.csv")
+    own = (first / "bundles/GOOD.bundle").read_bytes()
+    (tmp_path / "current").mkdir()
+    strange = b"no bundle" if change is None else bundle.encode(replace(bundle.decode(own), id="", **change))
+    (tmp_path / "current/GOOD.bundle").write_bytes(strange)
+    calibrated(tmp_path, tmp_path / "out", current=tmp_path / "current")
+    row = rows(tmp_path / "out")["GOOD"]
+    assert (row["state"], row["rmse_current"]) == ("new", None)
+    assert (tmp_path / "out/bundles/GOOD.bundle").read_bytes() == own
+
+
 def test_a_run_is_resumed_with_the_same_files(folder: Path, first: Path) -> None:
     """Rows and bundles that are lost or damaged are made again; those that are there are read."""
     before = files(first)
