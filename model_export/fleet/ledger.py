@@ -17,7 +17,8 @@ from typing import Any, Literal
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from edge_agent.core.errors import BadSettings, RespireError
+from edge_agent.core import bundle as bundles
+from edge_agent.core.errors import BadBundle, BadSettings, RespireError
 from model_export.files import remove_leftovers, write_atomically
 
 State = Literal["new", "improved", "unchanged", "refused"]
@@ -58,7 +59,14 @@ class Ledger:
             return None
         if not isinstance(row, dict) or row.keys() != COLUMNS.keys() or row["digest"] != digest:
             return None
-        return row if row["bundle"] is None or self.bundle(sensor).exists() else None
+        return row if row["bundle"] is None or self._id(sensor) == row["bundle"] else None
+
+    def _id(self, sensor: str) -> str | None:
+        """The id of a sensor's bundle; a run that was killed may have left one that is not of its row."""
+        try:
+            return bundles.decode(self.bundle(sensor).read_bytes()).id
+        except (OSError, BadBundle):
+            return None
 
     def bundle(self, sensor: str) -> Path:
         """Where the bundle of a sensor is."""
@@ -77,8 +85,11 @@ class Ledger:
         return whole
 
     def finish(self, rows: Sequence[Row], page: str) -> None:
-        """Write the table and the page of all sensors, and leave nothing else."""
+        """Write the table and the page of all sensors, and leave no bundle that is in no row."""
         remove_leftovers(self.folder)
+        made = {self.bundle(row["sensor"]) for row in rows if row["bundle"]}
+        for path in {*self.folder.glob("bundles/*.bundle")} - made:
+            path.unlink()
         data = BytesIO()
         pq.write_table(pa.Table.from_pylist(list(rows), pa.schema(list(COLUMNS.items()))), data)
         write_atomically(self.folder / "results.parquet", data.getvalue())

@@ -150,6 +150,24 @@ def test_a_run_is_resumed_with_the_same_files(folder: Path, first: Path) -> None
     assert files(first) == before
 
 
+def test_a_bundle_that_is_not_of_its_row_is_made_again(folder: Path, first: Path) -> None:
+    """A run with other settings was killed between bundle and row; now the settings are as before."""
+    before, path = files(first), first / "bundles/GOOD.bundle"
+    path.write_bytes(bundle.encode(replace(bundle.decode(path.read_bytes()), adapter=(2.0, 0.0), id="")))
+    calibrated(folder, first, resume=True)
+    assert files(first) == before
+
+
+def test_a_sensor_that_leaves_the_manifest_leaves_the_bundles_to_install(tmp_path: Path) -> None:
+    for seed, name in enumerate(("STAY", "LEAVE")):
+        saved(tidy(100, seed=seed), tmp_path / f"{name}_T-W.csv")
+    calibrated(tmp_path, tmp_path / "out")
+    (tmp_path / "LEAVE_T-W.csv").unlink()
+    calibrated(tmp_path, tmp_path / "out", resume=True)
+    assert [*rows(tmp_path / "out")] == ["STAY"]
+    assert [path.name for path in (tmp_path / "out/bundles").iterdir()] == ["STAY.bundle"]
+
+
 def test_a_folder_with_a_run_is_not_taken_for_another(folder: Path, first: Path) -> None:
     with pytest.raises(BadSettings, match="add --resume to go on with it"):
         calibrated(folder, first)
