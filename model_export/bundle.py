@@ -10,7 +10,7 @@ import pandas as pd
 
 from edge_agent.core import bundle as bundles
 from edge_agent.core.errors import BadRecording
-from edge_agent.core.messages import TIMESTAMP
+from edge_agent.core.messages import SENSOR, TIMESTAMP
 from edge_agent.core.model import Model
 from model_export.archive.estimates import estimate
 from model_export.archive.windows import windows_of
@@ -32,8 +32,9 @@ class Bundle:
         """One row for each window: value, low, high, quality, reasons, and the weights behind the value.
 
         `data` has the channels of the model, the temperature, and a column `timestamp` or an index of times;
-        times without a zone are UTC. Rows shorter than a window are averaged; the cadence of the rows decides
-        how many of them a window needs. Warming is derived from the temperatures.
+        times without a zone are UTC. If it has a column `sensor`, the rows of the bundle's sensor are taken.
+        Rows shorter than a window are averaged; the cadence of the rows decides how many of them a window
+        needs. Warming is derived from the temperatures.
         """
         recording = data if isinstance(data, Recording) else _recording(data, self.model)
         at_ms = np.unique(np.concatenate([series.at_ms for series in recording.series.values()]))
@@ -69,7 +70,7 @@ class Bundle:
 
 
 def _recording(frame: pd.DataFrame, model: Model) -> Recording:
-    names = (*model.measured, model.auxiliary)
+    frame, names = _of_sensor(frame, model.sensor), (*model.measured, model.auxiliary)
     stamps = frame[TIMESTAMP] if TIMESTAMP in frame else pd.Series(frame.index, index=frame.index)
     if missing := [name for name in names if name not in frame]:
         raise BadRecording(
@@ -89,6 +90,20 @@ def _recording(frame: pd.DataFrame, model: Model) -> Recording:
         times, first = np.unique(at_ms[kept], return_index=True)
         series[name] = Series(times, values[kept][first])
     return Recording("data", model.sensor, model.measured, series, {}, ())
+
+
+def _of_sensor(frame: pd.DataFrame, sensor: str) -> pd.DataFrame:
+    """The rows of this sensor, if the table says whose each is."""
+    if SENSOR not in frame:
+        return frame
+    owners = frame[SENSOR].astype(str).str.strip()
+    if len(frame) and not (owners == sensor).any():
+        there = ", ".join(sorted(owners.unique())[:8])
+        raise BadRecording(
+            f"predict: expected rows of sensor {sensor} as the bundle's, got {there}; "
+            f"leave out the column {SENSOR} to use them all the same"
+        )
+    return frame[(owners == sensor).to_numpy()]
 
 
 def _on(at_ms: Any, series: Series) -> Any:

@@ -40,6 +40,24 @@ def test_a_row_for_each_channel_gives_the_same_estimates() -> None:
     pd.testing.assert_frame_equal(whole, bundle.predict(rows))
 
 
+@pytest.mark.parametrize("other_first", [True, False])
+@pytest.mark.parametrize("seconds", [0, 30])
+def test_the_rows_of_other_sensors_are_left_out(other_first: bool, seconds: int) -> None:
+    """A table of a city has a column sensor; values of two sensors are never averaged."""
+    bundle = Bundle(linear())
+    later = (TIMES + pd.Timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    other = TABLE.assign(timestamp=later, op1=999.0, sensor="5CB6")
+    own = TABLE.assign(sensor=pd.Categorical(["5A2D"] * 60))
+    both = pd.concat([other, own] if other_first else [own, other])
+    pd.testing.assert_frame_equal(bundle.predict(TABLE), bundle.predict(both))
+    with pytest.raises(BadRecording) as caught:
+        bundle.predict(other)
+    assert str(caught.value) == (
+        "predict: expected rows of sensor 5A2D as the bundle's, got 5CB6; "
+        "leave out the column sensor to use them all the same"
+    )
+
+
 def test_a_fit_that_is_not_saved_names_no_file(tmp_path: Path) -> None:
     """The page of the fit shows these figures, too."""
     recording = library.load_recording(saved(tidy(80), tmp_path / "5A2D_T-W.csv"))
