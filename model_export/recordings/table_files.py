@@ -118,7 +118,8 @@ def table(path: Path, names: Names, shape: Shape | None = None, progress: Progre
 def _parquet(path: Path, names: Names) -> Table:
     columns = [name for name in parquet.read_schema(path).names if not name.startswith("__index_level_")]
     chosen = names(columns)
-    rows = parquet.read_table(path, columns=[*chosen]).to_pandas().reset_index(drop=True)
+    # Without the metadata of pandas, which would make an index of the column of times.
+    rows = parquet.read_table(path, columns=[*chosen]).to_pandas(ignore_metadata=True)
     return Table(rows[[*chosen]].rename(columns=dict(chosen)), tuple(columns))
 
 

@@ -34,6 +34,17 @@ def test_csv_and_parquet_give_the_same_series(tmp_path: Path, name: str) -> None
     assert (recording.dropped, recording.notes) == ({}, ())
 
 
+@pytest.mark.parametrize("name", ["timestamp", "Time"])
+def test_a_table_of_pandas_may_have_its_times_in_the_index(tmp_path: Path, name: str) -> None:
+    table = tidy(windows=20)
+    times = pd.to_datetime(table["timestamp"]).dt.tz_convert("Asia/Kolkata").rename(name)
+    table.drop(columns="timestamp").set_index(times).to_parquet(tmp_path / "indexed.parquet")
+    recording = read([tmp_path / "indexed.parquet"], "5A2D")
+    for column, series in read([saved(table, tmp_path / "plain.csv")], "5A2D").series.items():
+        np.testing.assert_array_equal(recording.series[column].at_ms, series.at_ms)
+        np.testing.assert_allclose(recording.series[column].values, series.values)
+
+
 def test_columns_are_mapped_and_zones_applied(tmp_path: Path) -> None:
     """Their names and their local time become ours."""
     table = tidy(windows=10).rename(columns={"op1": "co_we", "op2": "co_ae", "timestamp": "when"})
