@@ -21,6 +21,7 @@ from model_export.calibration.interval import (
     inside,
     leave_out,
     measured,
+    without_noise,
 )
 from model_export.recordings.dataset import Dataset, SensorType, Stamp, require_trainable, split, windows
 from model_export.recordings.recording import Recording
@@ -64,6 +65,7 @@ class Recipe:
     trials: int = 60  # of tuning by folds
     seed: int = 0
     level: float = LEVEL
+    reference_noise: float = 0.0  # standard deviation in a window, as far as it is known
     valid_days: int | None = VALID_DAYS  # None: for ever
     gas: str = "CO"
     warming: Mapping[str, int] = field(default_factory=lambda: WARMING)  # see Dataset.warmed
@@ -145,6 +147,7 @@ def fit(
     model = calibration.model
     known = export.facts(model, calibration.fitted, train, evaluate(model, test), evaluate(model, train).r2)
     known |= export.covered(calibration.covered)
+    known |= {"reference_noise": recipe.reference_noise} if recipe.reference_noise else {}
     model = export.dated(replace(model, provenance=known), train, recipe.valid_days)
     exported = export.write(model, path, dataset, estimate=calibration.predict(dataset))
     return FitResult(dataset, train, test, calibration, exported)
@@ -184,7 +187,16 @@ def chosen(train: Dataset, recipe: Recipe, progress: Progress | None = None) -> 
 
 def fit_with_interval(train: Dataset, fit_to: Fit, recipe: Recipe) -> Calibration:
     """The model of the train part, with an interval from windows that other models did not see."""
-    calibration = fit_model(train, fit_to, recipe)
+    calibration = _with_interval(fit_model(train, fit_to, recipe), train, fit_to, recipe)
+    interval, noise = calibration.model.interval, recipe.reference_noise
+    if interval is None or not noise:
+        return calibration
+    interval = without_noise(interval, noise, float(np.mean(train.target)))
+    return replace(calibration, model=replace(calibration.model, interval=interval))
+
+
+def _with_interval(calibration: Calibration, train: Dataset, fit_to: Fit, recipe: Recipe) -> Calibration:
+    """With the interval of what the reference would read."""
     if recipe.tuning == "folds":
         return _with_constant_interval(calibration, train, fit_to, recipe)
 

@@ -112,6 +112,13 @@ def fit(
     level: Annotated[
         float, typer.Option(min=0.5, max=0.99, help="Share of true values that the interval should contain.")
     ] = 0.9,
+    reference_noise: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            help="Noise of the reference in a window (standard deviation); the interval leaves it out.",
+        ),
+    ] = 0.0,
     valid_for: ValidFor = "180d",
     source: "Source",
     strict: Strict = False,
@@ -131,7 +138,8 @@ def fit(
     from model_export.cli import commands  # noqa: PLC0415 - as above
 
     recipe = Recipe(kernel=kernel, size=size or None, trials=trials, seed=seed, level=level, gas=gas)
-    recipe = for_sensor(replace(recipe, valid_days=valid_for or None), sensor_type)
+    recipe = replace(recipe, valid_days=valid_for or None, reference_noise=reference_noise)
+    recipe = for_sensor(recipe, sensor_type)
     recipe = recipe if warming is None else replace(recipe, warming=WARMING if warming else {})
     recipe = as_in_the_paper(recipe) if paper else recipe
     with bar("tuning") as progress:

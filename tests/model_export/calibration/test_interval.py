@@ -15,6 +15,7 @@ from model_export.calibration.interval import (
     forward_conformal,
     leave_out,
     measured,
+    without_noise,
 )
 from model_export.recordings.dataset import Dataset
 from tests.support.models import drawn
@@ -108,6 +109,29 @@ def test_the_width_follows_the_errors() -> None:
     shifted = np.repeat(random.normal(size=4), 500) + 0.1 * noise
     alike = measured({"time": Held(random.permutation(shifted), estimate, few)})
     assert measured({"time": Held(shifted, estimate, few)}).half_width > 1.2 * alike.half_width
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.1, 0.2])
+def test_without_the_noise_of_the_reference_it_is_the_interval_of_the_truth(noise: float) -> None:
+    """The reference itself is then inside less often."""
+    random, days = np.random.default_rng(0), np.repeat(np.arange(40, dtype=np.int64), 50)
+    estimate = random.uniform(0.0, 2.0, 2000)
+    error = random.normal(size=2000) * (0.1 + 0.1 * estimate)
+    seen = error + noise * random.normal(size=2000)
+    beside = measured({"time": Held(seen, estimate, days)})
+    true = without_noise(beside, noise, float(estimate.mean()))
+    assert 0.88 <= np.mean(np.abs(error) <= true.half_widths(estimate)) <= 0.92
+    assert 0.88 <= np.mean(np.abs(seen) <= beside.half_widths(estimate)) <= 0.92
+    assert np.mean(np.abs(seen) <= true.half_widths(estimate)) < np.mean(
+        np.abs(seen) <= beside.half_widths(estimate)
+    )
+
+
+def test_of_an_interval_at_least_half_is_left_whatever_is_said_of_the_noise() -> None:
+    interval = Interval(0.125, 0.9, slope=0.25, origin=1.0)
+    assert without_noise(interval, 5.0, 2.0) == Interval(0.0625, 0.9, slope=0.125, origin=1.0)
+    assert without_noise(interval, 5.0, 0.5) == Interval(0.0625, 0.9, slope=0.0, origin=1.0)
+    assert without_noise(interval, 0.0, 2.0) == interval
 
 
 def test_the_kind_of_stretch_with_the_largest_errors_decides() -> None:

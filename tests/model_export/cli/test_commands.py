@@ -50,6 +50,18 @@ def test_fit_prints_the_promised_keys(inside: Path, capsys: pytest.CaptureFixtur
     assert model.provenance["to"] == format_time(model.calibrated_ms or 0)
 
 
+def test_fit_leaves_the_noise_of_the_reference_out_of_the_interval(
+    inside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("fit january.csv --sensor 5A2D --out plain.bundle", capsys)
+    run("fit january.csv --sensor 5A2D --out known.bundle --reference-noise 0.01", capsys)
+    before, after = (export.read(Path(f"{name}.bundle")) for name in ("plain", "known"))
+    assert before.interval is not None
+    assert after.interval is not None
+    assert after.interval.half_width < before.interval.half_width
+    assert (before.provenance.get("reference_noise"), after.provenance["reference_noise"]) == (None, 0.01)
+
+
 def test_fit_prints_how_long_it_took(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The time of the report is included; a busy machine may pause before or after it, but not every time."""
 
