@@ -15,7 +15,7 @@ from edge_agent.core import bundle
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
 from model_export.calibration.fit import Recipe, chosen, fit_model
-from model_export.calibration.interval import Held, inside, measured
+from model_export.calibration.interval import Held, inside, measured, without_noise
 from model_export.files import write_atomically
 from model_export.recordings.dataset import Dataset
 from model_export.simulator.air import SITES, draw_air
@@ -40,6 +40,7 @@ class Year:
 
     start_ms: Times  # (m,)
     truth: Array  # (m,)
+    reference: Array  # (m,), the truth with the noise of an analyser
     temperature: Array  # (m, n)
     value: Array  # (m, n)
     half_width: Array  # (m, n)
@@ -54,16 +55,16 @@ class Van:
         site = SITES[sorted(SITES)[seed % len(SITES)]]
         self.air = draw_air(stream(seed, "air"), site, START_MS, 2 * YEAR_DAYS * MINUTES_A_DAY)
         self.packages = {name: unaged(draw_package(seed, name)) for name in SENSORS}
-        reference = measure(stream(seed, "reference"), Analyser(), self.air.co)
+        self.reference = measure(stream(seed, "reference"), Analyser(), self.air.co)
         self._later = slice(YEAR_DAYS * MINUTES_A_DAY // WINDOW, None)
         whole = [self.windows(name) for name in SENSORS]
-        self.models = {each.sensor: self._model(cache, each, reference) for each in whole}
+        self.models = {each.sensor: self._model(cache, each) for each in whole}
         self._sound = {each.sensor: warmed(each.part(self._later)) for each in whole}
 
-    def _model(self, cache: Path, dataset: Dataset, reference: Array) -> Model:
+    def _model(self, cache: Path, dataset: Dataset) -> Model:
         name = f"{self.seed}-{dataset.sensor}{'-swapped' * (dataset.sensor in self.swapped)}.bundle"
         if not (cache / name).exists():
-            model = model_of(warmed(replace(dataset, target=reference)))
+            model = model_of(warmed(replace(dataset, target=self.reference)))
             write_atomically(cache / name, bundle.encode(model))
         return bundle.decode((cache / name).read_bytes())
 
@@ -84,20 +85,30 @@ class Van:
         inputs = np.column_stack([op1, op2])
         return Dataset(sensor, sensor, ("op1", "op2"), "ppm", starts, inputs, temperature, unknown)
 
-    def year(self, faults: Iterable[Fault] = ()) -> Year:
-        """The second year, with faults; their times count from its start."""
+    def year(self, faults: Iterable[Fault] = (), noise: float = 0.0) -> Year:
+        """The second year, with faults; their times count from its start.
+
+        With the noise of the reference, as far as it was known, the intervals are those of the true value.
+        """
         planted = list(faults)
         own = dict(self._sound)
         for name in {fault.sensor for fault in planted}:
             own[name] = warmed(self.windows(name, planted).part(self._later))
-        served = [serve(self.models[name], each) for name, each in own.items()]
+        served = [serve(self._knowing(noise, name), each) for name, each in own.items()]
         return Year(
             own["A"].start_ms,
             _means(self.air.co)[self._later],
+            self.reference[self._later],
             np.column_stack([each.auxiliary for each in own.values()]),
             np.column_stack([value for value, _ in served]),
             np.column_stack([half_width for _, half_width in served]),
         )
+
+    def _knowing(self, noise: float, name: str) -> Model:
+        model = self.models[name]
+        if model.interval is None or not noise:
+            return model
+        return replace(model, interval=without_noise(model.interval, noise, float(self.reference.mean())))
 
 
 def warmed(dataset: Dataset) -> Dataset:
