@@ -19,6 +19,7 @@ from edge_agent.core.errors import BadSettings, RespireError
 from model_export.files import write_atomically
 from model_export.recordings.catalogue import Member
 from model_export.recordings.names import Place
+from model_export.recordings.recording import CELL
 
 Fit = Mapping[str, Any]  # see evaluation.fit_one
 _FIT = (("parameters", dict), ("details", dict), ("seconds", float), ("rows", list), ("own", dict))
@@ -94,9 +95,10 @@ def _read(path: Path) -> Any:
 
 
 def digest(member: Member) -> str:
-    """A digest of a recording's windows."""
+    """A digest of a recording's windows, and of what decides how they are fitted."""
+    kind = "" if member.sensor_type == CELL else f" {member.sensor_type}"
     data = sha256(
-        f"{member.gas} {member.train.unit} {member.train.channels} {member.train.window_ms}".encode()
+        f"{member.gas} {member.train.unit} {member.train.channels} {member.train.window_ms}{kind}".encode()
     )
     for part in (member.train, member.test):
         for values in (part.start_ms, part.inputs, part.auxiliary, part.target):

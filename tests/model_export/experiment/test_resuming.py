@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from edge_agent.core.errors import BadSettings, RespireError
 from model_export.experiment.evaluation import Settings
 from model_export.experiment.ledger import Ledger, Task
+from model_export.recordings.catalogue import collect
+from model_export.recordings.dataset import SensorType
 from model_export.recordings.names import Place
 from tests.support.experiments import SETTINGS, alive, fits, run, wait
 from tests.support.processes import start
@@ -30,6 +33,17 @@ def test_other_settings_and_other_data_are_noticed(colocation: Path, tmp_path: P
     (data / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-S.csv").read_bytes())
     with pytest.raises(BadSettings, match=r"data 5A2D_T-W = [0-9a-f]{16}, got [0-9a-f]{16}; name"):
         run(data, tmp_path / "out", ["RR"], SETTINGS)
+
+
+def test_another_type_of_sensor_is_noticed(colocation: Path, tmp_path: Path) -> None:
+    """Its fits are others: with a power of the signal, and without warming."""
+    (tmp_path / "5A2D_T-W.csv").write_bytes((colocation / "5A2D_T-W.csv").read_bytes())
+    members = {kind: collect(tmp_path, sensor_type=kind).members for kind in get_args(SensorType)}
+    ledger = Ledger(tmp_path / "out")
+    ledger.begin({}, members["electrochemical"])
+    ledger.begin({}, members["electrochemical"])
+    with pytest.raises(BadSettings, match=r"data 5A2D_T-W = [0-9a-f]{16}, got [0-9a-f]{16}; name"):
+        ledger.begin({}, members["metal-oxide"])
 
 
 @pytest.mark.parametrize("left", [b"", b"{}", b"[1]", b'{"rows": [{"r2"', b'{"rows": []}', b"[" * 100_000])
