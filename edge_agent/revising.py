@@ -41,7 +41,7 @@ class Revising:
         at_once: int = AT_ONCE,
     ) -> None:
         self._journal, self._closed = journal, journal.closed_windows
-        self._pipeline, self._models = pipeline, models
+        self._pipeline, self._windows, self._models = pipeline, windows, models
         self._length_ms = windows.length_ms
         self._shape = Shape(windows.length_ms, windows.max_readings)
         self._revisions = Revisions(self._length_ms, revise_after_ms, final_ms, windows.max_readings)
@@ -104,6 +104,7 @@ class Revising:
         part = backlog.take(self._at_once)
         numbers = {each.start_ms: each.revision for each in part}
         self._revisions.resume(due.sensor, numbers, time.now_ms)
+        self._windows.note_closed(due.sensor, numbers)
         self.between_parts = bool(backlog.estimates)
         if self.between_parts:
             return Revised(part, [])

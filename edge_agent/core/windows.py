@@ -214,6 +214,11 @@ class Windows:
         state.closed = array("q", closed[-CLOSED_REMEMBERED:])
         state.note_closed_ahead()
 
+    def note_closed(self, sensor: str, starts_ms: Iterable[int]) -> None:
+        """Windows that revisions have estimated; some had no reading in time, and never closed here."""
+        state = self._sensors.setdefault(sensor, _Sensor())
+        state.closed = array("q", sorted({*state.closed, *starts_ms})[-CLOSED_REMEMBERED:])
+
     def take_closed_until(self) -> dict[str, int]:
         """{sensor: closed_until_ms} for `resume`, of the sensors where it changed since the last call.
 

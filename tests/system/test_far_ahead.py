@@ -127,3 +127,25 @@ def test_readings_that_were_late_for_a_window_which_opens_again_are_in_it_in_the
     estimates = [each for each in driven.estimates(3) if each.start_ms == START_MS]
     driven.stop()
     assert [(each.revision, each.minutes["op1"]) for each in estimates] == [(0, 12), (1, 15)]
+
+
+def test_a_window_that_only_a_revision_has_made_does_not_open_again(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """Its first estimate has revision 1. Closed again, it would have revision 0, which consumers drop."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS, good=False), van)
+    driven.say("op1", {"value": 9.0, "at": 4_000_000_000_000})
+    for at_ms in (START_MS, START_MS + 12 * MINUTE_MS):
+        late = json.dumps({"value": 231.0, "at": at_ms})
+        van.publish("sensors/5A2D/op1", late, qos=1).wait_for_publish(AT_MOST_S)
+        driven.turn(2)
+        driven.clock.good = True
+        driven.clock.pass_ms(2_000)
+        driven.turn(2)
+        driven.clock.pass_ms(12 * MINUTE_MS)
+        driven.turn(4)
+    driven.clock.pass_ms(HOUR_MS)
+    driven.turn(4)
+    estimates = [each for each in driven.estimates(2) if each.start_ms == START_MS]
+    driven.stop()
+    assert [(each.revision, each.minutes["op1"]) for each in estimates] == [(1, 1), (2, 2)]
