@@ -22,7 +22,8 @@ SETTLE = f"""UPDATE late SET waiting = {SETTLED}, checksum = checksum - waiting
 # of an old backlog that closed lately: a restart needs their temperatures.
 FORGET = """DELETE FROM closed WHERE (sensor, start_ms) IN (
     SELECT sensor, start_ms FROM closed AS old WHERE start_ms < ?1 AND closed_ms < ?1
-    AND start_ms < (SELECT max(start_ms) FROM closed AS other WHERE other.sensor = old.sensor) LIMIT ?2)"""
+    AND start_ms < (SELECT max(start_ms) FROM closed AS other WHERE other.sensor = old.sensor) LIMIT ?2)
+    RETURNING start_ms"""
 # Rows of deleted estimates that are not revised any more, and are older than the temperatures for a restart.
 USELESS = f"""DELETE FROM closed WHERE (sensor, start_ms) IN (
     SELECT sensor, start_ms FROM closed AS old WHERE start_ms < ?1
@@ -84,12 +85,8 @@ class ClosedWindows:
 
     def revise_later(self, from_ms: int) -> None:
         """Revise no window that starts before `from_ms`, also after a restart."""
-        self.revise_sooner(max(self.revise_from_ms, from_ms))
-
-    def revise_sooner(self, from_ms: int) -> None:
-        """Revise windows that start at `from_ms` or later, although a later time was noted."""
-        self.revise_from_ms = from_ms
-        self._db.execute(INSERT["fact"], ("revise_from", from_ms))
+        self.revise_from_ms = max(self.revise_from_ms, from_ms)
+        self._db.execute(INSERT["fact"], ("revise_from", self.revise_from_ms))
 
     def insert_late(self, readings: Iterable[Reading], waiting: int, now_ms: int) -> None:
         """Readings of closed windows, one row for each window: WAITING for a revision or TOO_LATE."""
@@ -240,8 +237,16 @@ class ClosedWindows:
             return {row for each in closed_until.items() for row in self._db.execute(query, each)}
 
     def forget(self, revised_after_ms: int, most: int) -> bool:
-        """Delete windows that are not revised any more; returns whether there may be more than `most`."""
-        return self._db.execute(FORGET, (revised_after_ms, most)).rowcount == most
+        """Delete windows that are not revised any more; returns whether there may be more than `most`.
+
+        A late reading may still wait, but without the row of its window those in time are unknown. Windows
+        between the last of them and `revised_after_ms` are not lost: that clock may be a year ahead.
+        """
+        deleted = self._db.execute(FORGET, (revised_after_ms, most)).fetchall()
+        lost_until_ms = max((start_ms + 1 for (start_ms,) in deleted), default=0)
+        if lost_until_ms > self.revise_from_ms:
+            self.revise_later(lost_until_ms)
+        return len(deleted) == most
 
     def shed(self, most: int) -> int:
         """Delete up to `most` rows of deleted estimates that nothing needs; returns how many."""

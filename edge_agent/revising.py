@@ -83,6 +83,8 @@ class Revising:
         """The sensor and windows that are being revised, or the next ones."""
         if self._backlog:
             return self._backlog.due
+        if not self._revisions.any_wait:
+            return None
         return self._revisions.due(time.now_ms, time.elapsed_ms, self._journal.closed_until())
 
     def revise(self, due: Due, time: Timekeeper) -> Revised | None:

@@ -10,7 +10,6 @@ from edge_agent.closed_windows import WAITING, ClosedWindows
 from edge_agent.database import trouble
 
 AT_ONCE = 500  # rows, so that deleting never delays the loop
-HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 
 
 class Dropped(NamedTuple):
@@ -52,23 +51,10 @@ class Trimming:
                     self._forget("late", "max(arrived_ms, start_ms)", settled, keep_after_ms, now_ms),
                     self._closed.forget(revised_after_ms, AT_ONCE),
                 ]
-                self._revise_later(revised_after_ms, now_ms)
         except BaseException:
             self._looked = before  # nothing was deleted
             raise
         return any(more)
-
-    def _revise_later(self, revised_after_ms: int, now_ms: int) -> None:
-        """A late reading may still wait, but without the row of its window those in time are unknown.
-
-        Noted by the hour: each time is a write to the card. More than two days ahead is the work of a clock
-        that was wrong; until now it may have deleted rows.
-        """
-        if self._closed.revise_from_ms > now_ms + 2 * DAY_MS:
-            self._closed.revise_sooner(now_ms)
-        from_ms = -(-revised_after_ms // HOUR_MS) * HOUR_MS
-        if from_ms > self._closed.revise_from_ms:
-            self._closed.revise_later(from_ms)
 
     def _forget(self, table: str, stamp: str, condition: str, keep_after_ms: int, now_ms: int) -> bool:
         """Look at the next rows, the oldest first, up to the first ones of which none is too old.

@@ -66,6 +66,11 @@ class Revisions:
         """Whether a window is so old that readings change it no more."""
         return start_ms + self._length_ms + self._final_ms <= now_ms
 
+    @property
+    def any_wait(self) -> bool:
+        """Whether any late reading waits."""
+        return any(sensor.waiting for sensor in self._sensors.values())
+
     def waits(self, sensor: str, start_ms: int) -> bool:
         """Whether a window has late readings that no revision has yet."""
         return sensor in self._sensors and start_ms in self._sensors[sensor].waiting

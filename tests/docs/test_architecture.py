@@ -27,6 +27,7 @@ BESIDE = {
     *("commit.GroupCommit.due", "commit.GroupCommit.patience_ms", "commit.GroupCommit.add_delivered"),
     *("change.Change.__bool__", "outbox.Outbox.waiting", "maintenance.Maintenance.run_due"),
     *("revising.Revising.due", "revising.Revising.busy", "revisions.Revisions.due"),
+    "revisions.Revisions.any_wait",
     "kernel.gram",  # the curves of the model card
     *("publisher.Publisher.answer", "publisher.Publisher.settle", "publisher.Publisher.announce"),
 }
