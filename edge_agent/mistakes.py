@@ -20,7 +20,10 @@ def describe(error: ValidationError, source: Callable[[Place], str], root: type[
 
 
 def unknown_variables(root: type[BaseModel]) -> list[str]:
-    """Variables with our prefix that set nothing, each with the nearest name that does."""
+    """Variables with our prefix that set nothing, each with the nearest name that does.
+
+    pydantic-settings ignores them.
+    """
     known = [PREFIX + name.upper() for name in _names(root)]
     lines = []
     for variable in sorted(os.environ):

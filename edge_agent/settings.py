@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from edge_agent import mistakes
 from edge_agent.core import messages
@@ -37,7 +36,6 @@ from edge_agent.settings_sections import (
     Windows,
 )
 from edge_agent.settings_values import AgentTopic, Host, Name
-from edge_agent.settings_variables import override
 
 DEFAULT_FILE = Path("/etc/edge-agent/edge-agent.toml")
 
@@ -167,11 +165,16 @@ class Consensus(Section):
         return not self.sensors or sensor in self.sensors
 
 
-class Settings(BaseModel):
+class Settings(BaseSettings):
     """Everything an operator can set; deploy/edge-agent.toml shows all of it."""
 
-    # Defaults are checked, too: the name of the host may not be one for an agent.
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, validate_default=True)
+    model_config = SettingsConfigDict(
+        env_prefix=mistakes.PREFIX,
+        env_nested_delimiter=mistakes.LEVEL,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
 
     agent: Name = Field(default_factory=socket.gethostname)
     bundles: Path = Path("/etc/edge-agent/bundles")
@@ -246,6 +249,18 @@ class Settings(BaseModel):
         """Where this agent publishes."""
         return OwnTopics(self.topics.root.format(agent=self.agent))
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Variables override the file, whose values are passed as arguments."""
+        return env_settings, init_settings
+
 
 def load(file: Path | None = None) -> Settings:
     """The settings of a file (or of the installed one, or the defaults), overridden by the environment."""
@@ -259,11 +274,12 @@ def examine(file: Path | None = None) -> tuple[Settings | None, list[str]]:
     """The settings, or None and every mistake in them."""
     try:
         files = Merged(file or DEFAULT_FILE, needed=file is not None)
-        override(files.table, Settings)
         try:
             return Settings(**files.table), []
         except ValidationError as error:
             return None, mistakes.describe(error, files.source, Settings)
+    except (SettingsError, RecursionError) as error:
+        return None, [f"environment: {error}; lists are written as JSON"]
     except BadSettings as error:
         return None, [str(error)]
 

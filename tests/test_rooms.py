@@ -59,7 +59,7 @@ ROOMS["model_export"] = {*ROOMS["model_export.cli"], "model_export.cli"}
 
 OUTSIDE_WORLD = {
     *("os", "sys", "time", "socket", "logging", "pathlib", "sqlite3", "threading", "subprocess", "random"),
-    *("paho", "pydantic", "structlog"),
+    *("paho", "pydantic", "pydantic_settings", "structlog"),
 }
 
 
