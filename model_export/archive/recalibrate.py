@@ -16,7 +16,7 @@ from model_export.archive import written
 from model_export.archive.estimates import Estimates, estimate
 from model_export.archive.layout import Part, Series
 from model_export.archive.past import Temperatures
-from model_export.archive.published import newest, windows_again
+from model_export.archive.published import newest, require_length, require_unit, windows_again
 from model_export.archive.rows import Rows, read
 from model_export.archive.windows import windows_of
 from model_export.archive.written import Before
@@ -74,6 +74,7 @@ def _one(
     for sensor, own in rows.items():
         try:
             made, published = _estimated(sensor, own, models, past.get(sensor))
+            _require_alike(there, old.get(sensor), made.model)
             if not len(made):
                 raise BadRecording(f"{sensor}: expected readings, got none")
         except RespireError as error:
@@ -137,6 +138,17 @@ def _superseded(there: Part, models: Mapping[str, Model]) -> dict[str, Rows]:
     if not there.files():
         return {}
     return {sensor: newest(rows) for sensor, rows in read(there, _channels(models))[0].items()}
+
+
+def _require_alike(there: Part, old: Rows | None, model: Model) -> None:
+    """Refuse to supersede estimates that cannot be compared with those of the model."""
+    try:
+        if old is not None:
+            require_unit(old.table, model)
+            require_length(old.table, model.window_ms)
+    except BadRecording as error:
+        found = str(error).partition(";")[0]
+        raise BadRecording(f"{there.folder}: {found}; name another --out") from error
 
 
 def _fact(part: Part, made: Estimates, before: Before, rows: Rows, left_out: Mapping[str, int]) -> Fact:

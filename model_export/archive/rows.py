@@ -72,6 +72,7 @@ def read(part: Part, channels: Iterable[str], from_ms: int = 0) -> tuple[dict[st
 def _owners(table: Any, at_ms: Times, part: Part) -> Iterator[tuple[str, Any]]:
     """Each sensor, and the places of its rows in the order of time."""
     if part.sensor:
+        _require_own(table, part)
         yield part.sensor, _in_time(at_ms, slice(None))
         return
     if SENSOR not in table.column_names:
@@ -86,6 +87,16 @@ def _owners(table: Any, at_ms: Times, part: Part) -> Iterator[tuple[str, Any]]:
     for code in sorted(range(len(names)), key=lambda code: str(names[code])):
         where = order[ends[code] : ends[code + 1]]
         yield str(names[code]), _in_time(at_ms[where], where)
+
+
+def _require_own(table: Any, part: Part) -> None:
+    """Refuse rows that say they are another sensor's than their folder."""
+    there = table[SENSOR].cast(pa.string()).unique().to_pylist() if SENSOR in table.column_names else []
+    if others := sorted({*there} - {part.sensor, None}):
+        found = ", ".join(others[:8])
+        raise BadRecording(
+            f"{part.folder}: expected rows of {part.sensor} in the column {SENSOR}, got {found}"
+        )
 
 
 def _in_time(at_ms: Times, where: Any) -> Any:
@@ -125,7 +136,8 @@ def _times(column: Any, part: Part) -> Times:
             numbers = _numbers(column)  # milliseconds do not fit into 32 bits
             scaled = np.where(np.abs(numbers) < EPOCH_SECONDS_BELOW, numbers * 1000, numbers)
             return np.where(np.isfinite(scaled), np.rint(scaled), -1).astype(np.int64)
-        if pa.types.is_string(column.type):
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = column.cast(pa.string())
             utc = pc.binary_join_element_wise(column, "Z", "")
             column = pc.if_else(pc.match_substring_regex(column, ZONE), column, utc)
         if not pa.types.is_timestamp(column.type):
@@ -139,7 +151,14 @@ def _times(column: Any, part: Part) -> Times:
 
 
 def _columns(table: Any, wanted: Iterable[str]) -> dict[str, Array]:
-    return {name: _numbers(table[name]) for name in wanted if name in table.column_names}
+    return {name: _readings(name, table[name]) for name in wanted if name in table.column_names}
+
+
+def _readings(name: str, column: Any) -> Array:
+    try:
+        return _numbers(column)
+    except (TypeError, ValueError) as error:
+        raise BadRecording(f"{name}: expected numbers, got {column.type} ({error}); convert it") from error
 
 
 def _inputs(table: Any, wanted: Iterable[str]) -> dict[str, Array]:

@@ -232,6 +232,54 @@ def test_estimates_of_another_unit_are_refused(tmp_path: Path) -> None:
     assert [one["reason"] for one in figures["skipped"]] == [words, words]
 
 
+def test_rows_of_another_sensor_than_the_folders_are_refused(tmp_path: Path) -> None:
+    """A file in the wrong folder; the next month is done."""
+    save_months(tmp_path / "in")
+    at_ms, columns = minutes("2024-02-01", 0.5)
+    save(tmp_path / "in" / FEBRUARY / "s.parquet", at_ms, columns, ["5CB6"] * len(at_ms))
+    save(tmp_path / "in" / MARCH / "s.parquet", at_ms, columns, ["5A2D"] * len(at_ms))
+    figures = recalibrated(tmp_path / "in", save_bundles(tmp_path / "bundles", "5A2D"), tmp_path / "out")
+    [skipped] = figures["skipped"]
+    assert skipped["reason"].endswith("month=2024-02: expected rows of 5A2D in the column sensor, got 5CB6")
+    assert figures["windows"] == 96
+
+
+def test_a_month_with_texts_for_numbers_does_not_stop_the_next(tmp_path: Path) -> None:
+    save_months(tmp_path / "in")
+    path = tmp_path / "in" / FEBRUARY / "r.parquet"
+    table = pq.read_table(path)
+    texts = pa.array(["n/a"] * table.num_rows)
+    pq.write_table(table.set_column(table.column_names.index("op1"), "op1", texts), path)
+    figures = recalibrated(tmp_path / "in", save_bundles(tmp_path / "bundles", "5A2D"), tmp_path / "out")
+    [skipped] = figures["skipped"]
+    assert skipped["name"] == "5A2D in 2024-02"
+    assert skipped["reason"].startswith("op1: expected numbers, got string (")
+    assert figures["windows"] == 96
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            {"unit": "ppb"},
+            "expected estimates in ppb as the bundle's, got ppm; name another --out",
+        ),
+        ({"window_ms": 3_600_000}, "expected windows of 60 minutes, got 15; name another --out"),
+    ],
+)
+def test_estimates_of_an_earlier_run_that_are_of_another_kind_are_not_superseded(
+    tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
+    """A change from ppm to ppb is none, and three of four windows would stay the newest of their time."""
+    save_months(tmp_path / "in")
+    recalibrated(tmp_path / "in", save_bundles(tmp_path / "first", "5A2D"), tmp_path / "out")
+    before = estimates(tmp_path / "out")
+    other = save_bundles(tmp_path / "other", "5A2D", **change)
+    figures = recalibrated(tmp_path / "in", other, tmp_path / "out")
+    assert {one["reason"].partition(": ")[2] for one in figures["skipped"]} == {reason}
+    assert estimates(tmp_path / "out") == before
+
+
 def test_a_row_outside_its_month_is_counted(tmp_path: Path) -> None:
     """It belongs to another part, which would have it twice."""
     at_ms, columns = minutes("2024-02-29", 1.5)
@@ -261,7 +309,9 @@ def test_a_part_without_a_reading_of_its_month_does_not_stop_the_next(tmp_path: 
     }
 
 
-@pytest.mark.parametrize("kind", ["s", "us", "seconds", "short seconds", "text", "text without a zone"])
+@pytest.mark.parametrize(
+    "kind", ["s", "us", "seconds", "short seconds", "text", "text without a zone", "long text"]
+)
 def test_times_may_be_stored_in_any_way(tmp_path: Path, kind: str) -> None:
     at_ms, columns = minutes("2024-02-28", 0.5)
     path = save(tmp_path / "in" / FEBRUARY / "r.parquet", at_ms, columns)
@@ -275,6 +325,7 @@ def test_times_may_be_stored_in_any_way(tmp_path: Path, kind: str) -> None:
         "short seconds": lambda: pa.array(at_ms // 1000, pa.int32()),
         "text without a zone": lambda: pc.strftime(table["timestamp"], "%Y-%m-%d %H:%M:%S"),
         "text": lambda: pc.strftime(table["timestamp"], "%Y-%m-%dT%H:%M:%SZ"),
+        "long text": lambda: pc.strftime(table["timestamp"], "%Y-%m-%dT%H:%M:%S").cast(pa.large_string()),
     }[kind]()
     pq.write_table(table.set_column(0, "timestamp", times), path)
     recalibrated(tmp_path / "in", bundles, tmp_path / "again")
