@@ -1,6 +1,7 @@
 """The agent's position over the last day, from the settings or from fixes; time comes in as an argument."""
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from edge_agent.core.errors import BadReading
@@ -15,6 +16,7 @@ MOST_PLACES = 100  # a day of windows
 MAX_BYTES = 8_192
 MAX_KMH = 2_000.0
 TOPIC = "position"  # for error texts
+_time = itemgetter(0)  # of a fix; its speed may be None, which cannot be compared
 
 
 class Fix(NamedTuple):
@@ -104,13 +106,13 @@ class Positions:
         self._places.clear()
         if len(self._fixes) > self._most:
             del self._fixes[next(iter(self._fixes))]
-        self.newest = max(self.newest or fix, fix)
+        self.newest = max(self.newest or fix, fix, key=_time)
         return Outcome.ACCEPTED
 
     def _forget_after(self, last_ms: int) -> None:
         """Fixes from the future, accepted without a clock."""
         self._fixes = {slot: fix for slot, fix in self._fixes.items() if fix.at_ms <= last_ms}
-        self.newest = max(self._fixes.values(), default=None)
+        self.newest = max(self._fixes.values(), key=_time, default=None)
 
     def place(self, start_ms: int, end_ms: int) -> Place:
         """The place of the window [start, end)."""

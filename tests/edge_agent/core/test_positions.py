@@ -142,6 +142,14 @@ def test_a_day_is_kept_and_the_future_refused() -> None:
     assert len(positions._fixes) == MOST
 
 
+def test_the_newest_fix_may_come_again_without_its_speed() -> None:
+    """A backlog has pushed it out, so it is no duplicate; nothing is compared but the time."""
+    positions = Positions(most=1)
+    for at_ms, speed_kmh in ((90_000, 0.0), (10_000, 0.0), (90_000, None)):
+        assert positions.add(Fix(at_ms, 52.0, 13.0, speed_kmh), now_ms=90_000) is Outcome.ACCEPTED
+    assert positions.newest == Fix(90_000, 52.0, 13.0, 0.0)
+
+
 def test_a_fix_from_the_future_is_forgotten_with_the_clock() -> None:
     """Without a clock it is accepted; with one it must not stay the newest."""
     positions = Positions()
