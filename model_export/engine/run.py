@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import TypeVar
 
 from edge_agent.core.errors import RespireError
+from model_export.engine.memory import keep_freed_memory
 
 Task = TypeVar("Task")
 Row = TypeVar("Row")
@@ -70,7 +71,9 @@ def _gather(
     results: Results[Row],
     tell: Callable[[], None],
 ) -> None:
-    futures: dict[Future[Row], str] = {executor.submit(work, task): name for name, task in tasks.items()}
+    futures: dict[Future[Row], str] = {
+        executor.submit(_run, work, task): name for name, task in tasks.items()
+    }
     for future in ended(futures):
         try:
             error = future.exception()
@@ -83,6 +86,11 @@ def _gather(
         else:
             results[futures[future]] = future.result()
         tell()
+
+
+def _run(work: Callable[[Task], Row], task: Task) -> Row:
+    keep_freed_memory()  # here, and not when the process starts: a cluster has its own workers
+    return work(task)
 
 
 def _tell(progress: Progress | None, results: Results[Row], total: int) -> None:
