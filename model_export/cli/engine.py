@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from model_export.cli.console import say
+
 Scheduler = Annotated[
     str, typer.Option(metavar="tls://HOST:PORT", help="Use a Dask cluster instead of this machine.")
 ]
@@ -29,4 +31,4 @@ def executor(
 
     place = dask.Scheduler(scheduler, ca, cert, key)
     place.require_safe()
-    return lambda: dask.cluster(place)
+    return lambda: dask.cluster(place, say)

@@ -4,13 +4,17 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from edge_agent.core.errors import BadSettings, RespireError
+from model_export.engine.run import Say
 
 ANSWER_S = 15
+ATTEMPTS = 4  # Dask itself waits longer and longer between two tries, so it may miss one that starts late
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,33 +43,43 @@ class Scheduler:
 
 
 @contextmanager
-def cluster(scheduler: Scheduler) -> Iterator[Executor]:
+def cluster(scheduler: Scheduler, say: Say) -> Iterator[Executor]:
     """The cluster's executor; what waits is dropped if the block ends with an error."""
     scheduler.require_safe()
     try:
-        from distributed import (  # type: ignore[import-not-found, import-untyped, unused-ignore]  # noqa: PLC0415
-            Client,
-            Security,
-        )
+        distributed: Any = import_module("distributed")
     except ModuleNotFoundError as error:
         raise RespireError(
             f"--scheduler: {error.name} is not installed; pip install -e '.[fleet]'"
         ) from error
-    security = Security(
+    client = _connected(distributed, scheduler, say)
+    try:
+        if not client.nthreads():
+            say(f"{scheduler.address}: the scheduler has no workers yet; the tasks wait for one")
+        yield client.get_executor(pure=False)
+    finally:
+        client.close(timeout=ANSWER_S)
+
+
+def _connected(distributed: Any, scheduler: Scheduler, say: Say, attempts: int = ATTEMPTS) -> Any:
+    """A client of the scheduler, which may still be starting or be busy."""
+    security = distributed.Security(
         tls_ca_file=scheduler.ca and str(scheduler.ca),
         tls_client_cert=scheduler.cert and str(scheduler.cert),
         tls_client_key=scheduler.key and str(scheduler.key),
         require_encryption=scheduler.address.startswith("tls:"),
     )
     try:
-        client = Client(scheduler.address, security=security, timeout=ANSWER_S, set_as_default=False)
+        return distributed.Client(
+            scheduler.address, security=security, timeout=ANSWER_S, set_as_default=False
+        )
     except (OSError, TimeoutError) as error:
-        words = "what is done is kept, so start one and give the same line again (fleet: with --resume)"
-        raise RespireError(f"{scheduler.address}: no Dask scheduler answers: {error}; {words}") from error
-    try:
-        yield client.get_executor(pure=False)
-    finally:
-        client.close(timeout=ANSWER_S)
+        if attempts == 1:
+            words = "what is done is kept, so start one and give the same line again (fleet: with --resume)"
+            raise RespireError(f"{scheduler.address}: no Dask scheduler answers: {error}; {words}") from error
+    left_s = (attempts - 1) * ANSWER_S
+    say(f"{scheduler.address}: no Dask scheduler answers yet; trying for up to {left_s} s more")
+    return _connected(distributed, scheduler, say, attempts - 1)
 
 
 def _is_loopback(host: str) -> bool:

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from deploy.demo.processes import free_port, listening
 from edge_agent.core import bundle
 from edge_agent.core.model import Model
 from tests.bench.table import row
 from tests.conftest import make_warming_model
-from tests.support.broker import wait_until
+from tests.support.cluster import Cluster
+from tests.support.processes import STARTED, end_since
 
 SENSORS, DAYS = int(os.environ.get("BENCH_SENSORS", "80")), 30
 PARTLY = 8  # sensors for what is slow
@@ -160,24 +160,19 @@ def archives(folder: Path) -> None:
 
 
 @contextmanager
-def dask_workers(folder: Path) -> Iterator[str]:
-    """A scheduler and two workers of one thread on this machine, all ready as those of a cluster are."""
-    from distributed import Client  # type: ignore[import-not-found, import-untyped, unused-ignore]
+def dask_cluster(folder: Path) -> Iterator[list[str]]:
+    """The options for a scheduler and two workers on this machine, started as docs/fleet.md says.
 
-    port = free_port()
-    address, nowhere = f"tcp://127.0.0.1:{port}", subprocess.DEVNULL
-    dask = [sys.executable, "-m", "dask"]
-    scheduler = [*dask, "scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
-    worker = [*dask, "worker", address, "--nworkers", "2", "--nthreads", "1", "--no-dashboard"]
-    with ExitStack() as stack:
-        for command in (scheduler, worker):
-            process = subprocess.Popen(command, cwd=folder, stdout=nowhere, stderr=nowhere)
-            stack.enter_context(process)
-            stack.callback(process.terminate)
-            wait_until(lambda: listening(port), 60, "the scheduler")
-        with Client(address) as client:
-            client.wait_for_workers(2, timeout=60)
-        yield address
+    They are ready before the time is taken, as those of a cluster are.
+    """
+    folder.mkdir()
+    before = len(STARTED)
+    try:
+        cluster = Cluster(folder)
+        cluster.wait_for_workers()
+        yield [str(folder / word) if word.endswith(".pem") else word for word in cluster.options()]
+    finally:
+        end_since(before)
 
 
 def files(out: Path) -> dict[str, bytes]:
@@ -201,8 +196,8 @@ def fits(folder: Path) -> None:
     row("two processes beside one", one.seconds / two.seconds, "times", at_least=1.8)
     same = files(folder / "fleet-one") == files(folder / "fleet-two")
     if importlib.util.find_spec("distributed"):
-        with dask_workers(folder) as address:
-            dask = fleet("dask", "--scheduler", address)
+        with dask_cluster(folder / "cluster") as options:
+            dask = fleet("dask", *options)
         row("two workers of Dask beside two processes", dask.seconds / two.seconds, "times", at_most=1.1)
         same = same and files(folder / "fleet-dask") == files(folder / "fleet-one")
     row("all results equal to the bit", float(same), "", at_least=1.0)

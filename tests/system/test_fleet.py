@@ -3,28 +3,26 @@
 import importlib.util
 import os
 import random
-import re
-import shlex
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from deploy.demo.processes import Process, free_port, listening
+from deploy.demo.processes import Process
 from tests.support.archives import minutes, save, save_bundles
 from tests.support.broker import wait_until
+from tests.support.cluster import Cluster
 from tests.support.processes import run_program, start
 from tests.support.recordings import saved, tidy
 
-DOC = (Path(__file__).parents[2] / "docs/fleet.md").read_text().partition("## On a Dask cluster")[2]
-DOC = DOC.replace("\\\n", "")  # lines that go on in the next
-RECIPE = [line for block in re.findall(r"```sh\n(.*?)```", DOC, re.DOTALL) for line in block.splitlines()]
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-SENSORS, KILLS = 8, 20
+SENSORS = 8
+RUNS, KILLS_A_RUN = 10, 2  # 20 random moments for each victim; a pool is made again three times at most
 needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="needs Dask: make faults installs it"
 )
@@ -69,61 +67,12 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def expected(recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], float]:
-    """The files of a run that nobody disturbs, and its seconds."""
-    out, began = tmp_path_factory.mktemp("expected") / "out", time.monotonic()
+def expected(recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a run that nobody disturbs."""
+    out = tmp_path_factory.mktemp("expected") / "out"
     command = model_export("fleet", recordings, "--out", out, "--trials", 1, "--jobs", 2)
     run_program(command, check=True, env=ENVIRONMENT, capture_output=True)
-    return files(out), time.monotonic() - began
-
-
-class Cluster:
-    """The scheduler and two workers of the recipe in docs/fleet.md, as real processes on loopback."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.port = folder, free_port()
-        for line in RECIPE:
-            if line.startswith("openssl"):
-                run_program(shlex.split(line), check=True, cwd=folder, capture_output=True)
-        self.start()
-
-    def words(self, first: str) -> list[str]:
-        """The line of the recipe that begins so, for this machine."""
-        line = next(line for line in RECIPE if line.startswith(first))
-        return shlex.split(
-            line.replace("HOST:8786", f"127.0.0.1:{self.port}").replace("8786", str(self.port))
-        )
-
-    def start(self) -> None:
-        self.scheduler = self._dask("scheduler")
-        wait_until(lambda: listening(self.port), 60, "the scheduler")
-        self.worker = self._dask("worker")
-
-    def _dask(self, kind: str) -> Process:
-        command = [sys.executable, "-m", "dask", *self.words(f"dask {kind}")[1:]]
-        with (self.folder / f"{kind}.log").open("ab") as log:
-            return start(command, cwd=self.folder, env=ENVIRONMENT, stdout=log, stderr=log)
-
-    def kill_a_worker(self) -> None:
-        """One of the two processes; its nanny starts another."""
-        found = [
-            child
-            for child in psutil.Process(self.worker.pid).children(recursive=True)
-            if "spawn_main" in " ".join(child.cmdline())
-        ]
-        if found:
-            found[0].kill()
-
-    def restart(self) -> None:
-        for process in (self.worker, self.scheduler):
-            process.kill()
-            process.wait()
-        self.start()
-
-    def options(self) -> list[str]:
-        """The options of `fleet` for this cluster, from the recipe."""
-        words = self.words("model-export fleet")
-        return words[words.index("--scheduler") :]
+    return files(out)
 
 
 @pytest.fixture(scope="module")
@@ -144,52 +93,101 @@ def wait_a_moment(process: Process, seconds: float) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.timeout(1_800)
+def wait_for_rows(process: Process, out: Path, count: int) -> None:
+    """Until so many sensors are done, however slow the machine is, or until the process ends."""
+    wait_until(lambda: process.poll() is not None or len([*out.glob("sensors/*.json")]) >= count, 300, "rows")
+
+
+def disturbed(process: Process, out: Path, rng: random.Random, kill: Callable[[Process], Process]) -> Process:
+    """Kill at random moments of a run; `kill` returns the process that goes on."""
+    for rows in sorted(rng.sample(range(SENSORS + 1), KILLS_A_RUN)):
+        wait_for_rows(process, out, rows)
+        wait_a_moment(process, rng.uniform(0.0, 2.0))
+        process = kill(process)
+    return process
+
+
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("victim", ["worker", "command"])
 def test_processes_that_are_killed(
-    victim: str, recordings: Path, expected: tuple[dict[str, bytes], float], tmp_path: Path
+    victim: str, recordings: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     """Whoever dies at whatever moment, the run ends with the files of an undisturbed one."""
-    rng, (whole, seconds) = random.Random(victim), expected
-    for kill in range(KILLS // 5 + 1):
-        out = tmp_path / f"out-{kill}"
-        process = fleet(recordings, out, ["--jobs", "2"], tmp_path)
-        wait_a_moment(process, rng.uniform(0.2, 1.0) * seconds)
-        if victim == "command":
-            kill_with_its_workers(process)
-            process = fleet(recordings, out, ["--jobs", "2"], tmp_path)
-        else:
-            for worker in workers(process)[:1]:
+    rng = random.Random(victim)
+    for number in range(RUNS):
+        out = tmp_path / f"out-{number}"
+
+        def begin(out: Path = out) -> Process:
+            return fleet(recordings, out, ["--jobs", "2"], tmp_path)
+
+        def kill(process: Process, begin: Callable[[], Process] = begin) -> Process:
+            if victim == "command":
+                kill_with_its_workers(process)
+                return begin()
+            for worker in rng.sample(found := workers(process), min(1, len(found))):
                 worker.kill()
-        assert process.wait(timeout=300) == 0
-        assert files(out) == whole
+            return process
+
+        process = disturbed(begin(), out, rng, kill)
+        assert process.wait(timeout=300) == 0, (tmp_path / "fleet.log").read_text()[-2000:]
+        assert files(out) == expected
 
 
 @needs_dask
-@pytest.mark.timeout(1_800)
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("victim", ["nobody", "worker", "scheduler", "command"])
 def test_a_cluster_whose_parts_are_killed(
-    victim: str, recordings: Path, expected: tuple[dict[str, bytes], float], cluster: Cluster, tmp_path: Path
+    victim: str, recordings: Path, expected: dict[str, bytes], cluster: Cluster, tmp_path: Path
 ) -> None:
     """The recipe of docs/fleet.md over TLS: the same files, to the bit, as processes of one machine."""
-    rng, (whole, seconds) = random.Random(victim), expected
-    for kill in range(1 if victim == "nobody" else KILLS // 5):
-        out = tmp_path / f"out-{kill}"
-        for link in ("ca.pem", "cert.pem", "key.pem"):
-            (tmp_path / link).unlink(missing_ok=True)
-            (tmp_path / link).symlink_to(cluster.folder / link)
-        process = fleet(recordings, out, cluster.options(), tmp_path)
-        wait_a_moment(process, rng.uniform(0.3, 1.0) * seconds)
-        if victim == "worker":
-            cluster.kill_a_worker()
-        elif victim != "nobody":
-            (cluster.scheduler if victim == "scheduler" else process).send_signal(signal.SIGKILL)
-            process.wait(timeout=120)
-            if victim == "scheduler":
-                cluster.restart()
-            process = fleet(recordings, out, cluster.options(), tmp_path)
+    rng = random.Random(victim)
+    link_certificates(cluster, tmp_path)
+    for number in range(1 if victim == "nobody" else RUNS):
+        out = tmp_path / f"out-{number}"
+
+        def begin(out: Path = out) -> Process:
+            return fleet(recordings, out, cluster.options(), tmp_path)
+
+        def kill(process: Process, begin: Callable[[], Process] = begin) -> Process:
+            if victim == "command":
+                process.kill()
+                process.wait()
+                return begin()
+            if victim == "worker":
+                for worker in rng.sample(found := cluster.workers(), min(1, len(found))):
+                    worker.kill()
+            elif victim == "scheduler":
+                cluster.restart()  # the command finds the new one
+            return process
+
+        process = disturbed(begin(), out, rng, kill)
         assert process.wait(timeout=300) == 0, (tmp_path / "fleet.log").read_text()[-2000:]
-        assert files(out) == whole
+        assert files(out) == expected
+
+
+def link_certificates(cluster: Cluster, folder: Path) -> None:
+    for name in ("ca.pem", "cert.pem", "key.pem"):
+        (folder / name).symlink_to(cluster.folder / name)
+
+
+@needs_dask
+@pytest.mark.timeout(900)
+def test_a_scheduler_that_does_not_come_back(
+    recordings: Path, expected: dict[str, bytes], cluster: Cluster, tmp_path: Path
+) -> None:
+    """The command says so and ends with 1; the same line goes on with another scheduler."""
+    link_certificates(cluster, tmp_path)
+    out = tmp_path / "out"
+    process = fleet(recordings, out, cluster.options(), tmp_path)
+    wait_for_rows(process, out, 3)
+    cluster.scheduler.kill()
+    assert process.wait(timeout=300) == 1
+    said = (tmp_path / "fleet.log").read_text()
+    assert "no Dask scheduler answers yet; trying for up to 45 s more" in said
+    assert "what is done is kept, so start one and give the same line again" in said
+    cluster.restart()
+    assert fleet(recordings, out, cluster.options(), tmp_path).wait(timeout=300) == 0
+    assert files(out) == expected
 
 
 @pytest.mark.timeout(900)
