@@ -15,6 +15,7 @@ from model_export.calibration import export
 from model_export.calibration.fit import Recipe, compressed
 from model_export.calibration.interval import forward_conformal
 from model_export.recordings.dataset import Dataset
+from model_export.recordings.recording import TEMPERATURE
 from model_export.regression.form import Fitted, Hyperparameters
 from model_export.regression.respire import fit
 
@@ -90,8 +91,12 @@ class RespireRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         window_ms: int = WINDOW_MS,
         size: int | None = None,
     ) -> Path:
-        """Compress the fit and write it for an agent; the channels are named as the columns of X were."""
+        """Compress the fit and write it for an agent; the channels are named as the columns of X were.
+
+        The agent serves weights that depend on the temperature, so a named auxiliary column must be that.
+        """
         check_is_fitted(self)
+        self._require_temperature()
         train = self._train
         named = Dataset(
             name="RespireRegressor",
@@ -107,6 +112,15 @@ class RespireRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         small = compressed(self.fitted_, named, Recipe(size=size, gas=gas))
         export.write(small.model, Path(path), named, estimate=small.predict(named))
         return Path(path)
+
+    def _require_temperature(self) -> None:
+        known = getattr(self, "feature_names_in_", None)
+        name = TEMPERATURE if known is None else str(known[self._place(len(known))])
+        if name.lower() != TEMPERATURE:
+            raise ValueError(
+                f"auxiliary: expected the column {TEMPERATURE}, which the agent knows, got {name!r}; "
+                "rename it if it is the temperature in °C"
+            )
 
     def _fitted(self, train: Dataset) -> Fitted:
         hyper = Hyperparameters(

@@ -78,6 +78,17 @@ def test_a_bundle_of_it_gives_its_estimates(tmp_path: Path) -> None:
     assert np.abs(found - model.predict(X)).max() < 0.05
 
 
+def test_no_bundle_is_made_of_weights_over_something_else(tmp_path: Path) -> None:
+    """An agent would take the temperature for the humidity."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 2)), columns=["op1", "humidity"])
+    fitted = RespireRegressor(auxiliary="humidity").fit(X, X["op1"])
+    with pytest.raises(ValueError, match=r"expected the column temperature, .* got 'humidity'; rename it"):
+        fitted.to_bundle(tmp_path / "5A2D.bundle", sensor="5A2D")
+    X = X.rename(columns={"humidity": "Temperature"})
+    fitted = RespireRegressor(auxiliary="Temperature").fit(X, X["op1"])
+    assert fitted.to_bundle(tmp_path / "5A2D.bundle", sensor="5A2D").exists()
+
+
 def test_a_grid_search_in_a_pipeline_finds_the_ridge() -> None:
     X, y = frame()
     scaled = ColumnTransformer([("scale", MinMaxScaler(), ["op1", "op2"])], remainder="passthrough")
