@@ -28,7 +28,7 @@ from model_export.doctor.prepare import case_of
 from model_export.doctor.units import remarks, remarks_beside
 from model_export.recordings.dataset import Dataset, Stamp, require_windows, split, windows
 from model_export.recordings.mending import Mending
-from model_export.recordings.names import dataset_of, identity
+from model_export.recordings.names import dataset_of, identity, of_another_sensor
 from model_export.recordings.recording import CELL, REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.shape import Shape
 from model_export.recordings.stamps import Dates, parse_window
@@ -175,7 +175,7 @@ def evaluate(
     model = bundle.model
     dataset = beside(model, _converted(recording, model, unit), reference)
     require_windows(dataset, 2)
-    notes = (*dataset.notes, *remarks_beside(model, dataset))
+    notes = (*of_another_sensor(recording, model.sensor), *dataset.notes, *remarks_beside(model, dataset))
     dataset = replace(dataset, notes=notes)
     from model_export.calibration.report import per_window  # noqa: PLC0415 - as above
 
@@ -196,9 +196,9 @@ def adapt(
     require_columns(recording, [*model.measured, TEMPERATURE, REFERENCE])
     source = Source(Layout(), reference, test_share, model.window_ms)
     found = examined(recording, source, strict=strict, sensor_type=model.sensor_type)
-    return adapt_windows(
-        bundle, beside(model, recording, reference), dataset_of(recording), test_share, how, found
-    )
+    dataset = beside(model, recording, reference)
+    dataset = replace(dataset, notes=(*of_another_sensor(recording, model.sensor), *dataset.notes))
+    return adapt_windows(bundle, dataset, dataset_of(recording), test_share, how, found)
 
 
 def adapt_windows(
@@ -228,7 +228,8 @@ def transfer(bundle: Bundle, source: Recording, target: Recording, *, strict: bo
     there, here = (beside(model, one, None) for one in (source, target))
     moved, fitted = transfers.transfer(model, there, here)
     made = _sealed(_noted(moved, transferred_from=model.sensor))
-    return Transferred(Bundle(made), fitted, tuple(found), (*there.notes, *here.notes))
+    notes = (*of_another_sensor(source, model.sensor), *there.notes, *here.notes)
+    return Transferred(Bundle(made), fitted, tuple(found), notes)
 
 
 def diagnose(

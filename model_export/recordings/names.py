@@ -72,6 +72,16 @@ def files_of_other_sensors(paths: Iterable[Path], sensor: str, because: str) -> 
     )
 
 
+def of_another_sensor(recording: Recording, sensor: str) -> tuple[str, ...]:
+    """A line if a recording is of another sensor than a bundle; a file such as may.csv does not name one."""
+    owner, dataset = identity(Path(recording.name.partition(" and ")[0]))
+    unknown = recording.sensor == owner and (owner == dataset or not dataset[0].isalpha())
+    if recording.sensor == sensor or unknown:
+        return ()
+    words = f"its sensor is {recording.sensor}, but the bundle is for {sensor}; check the files"
+    return (f"{recording.name}: {words}",)
+
+
 def require_writable(place: Place) -> None:
     """Refuse names that SENSOR_SITE-SEASON cannot hold."""
     for name in ("sensor", "site", "season"):

@@ -88,6 +88,27 @@ def test_a_recording_without_a_column_is_refused(call: Callable[[], object], mis
         call()
 
 
+def test_a_recording_of_another_sensor_is_told(tmp_path: Path) -> None:
+    """Two arguments in the wrong order make a bundle with a map that is the wrong way round."""
+    own, other = (
+        library.load_recording(saved(tidy(60, seed=seed), tmp_path / name))
+        for seed, name in enumerate(("5A2D_T-W.csv", "5CB6_T-W.csv"))
+    )
+    plain = library.load_recording(saved(tidy(60), tmp_path / "may.csv"))
+    bundle = Bundle(linear())
+    line = "5CB6_T-W.csv: its sensor is 5CB6, but the bundle is for 5A2D; check the files"
+    told = {
+        (one.name, name): line in done.notes
+        for one in (own, other, plain)
+        for name, done in (
+            ("evaluate", library.evaluate(bundle, one)),
+            ("adapt", library.adapt(bundle, one)),
+            ("transfer", library.transfer(bundle, one, other)),
+        )
+    }
+    assert told == {key: key[0] == "5CB6_T-W.csv" for key in told}
+
+
 def _without(name: str) -> Recording:
     series = {each: values for each, values in CHANNELS.items() if each != name}
     return replace(ALONE, channels=("op1",), series=series)
