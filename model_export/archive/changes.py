@@ -34,7 +34,7 @@ def page(facts: Sequence[Fact], skipped: Sequence[Mapping[str, str]]) -> str:
     windows, changed, known = (sum(fact[name] for fact in facts) for name in ("windows", "changed", "known"))
     tiles = [
         ("sensors", f"{len(by_sensor):,}"),
-        ("windows of 15 minutes", f"{windows:,}"),
+        ("windows", f"{windows:,}"),
         ("values that changed", f"{changed:,}"),
         ("windows whose old value is not known", f"{windows - known:,}"),
         ("skipped", f"{len(skipped):,}"),

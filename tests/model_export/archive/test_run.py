@@ -360,3 +360,5 @@ def test_estimates_of_other_windows_are_refused(tmp_path: Path) -> None:
     hourly = save_bundles(tmp_path / "hourly", "5A2D", window_ms=3_600_000)
     figures = recalibrated(tmp_path / "published", hourly, tmp_path / "out")
     assert {one["reason"] for one in figures["skipped"]} == {"expected windows of 60 minutes, got 15"}
+    figures = recalibrated(tmp_path / "in", hourly, tmp_path / "out")
+    assert "15 minutes" not in Path(figures["changes"]).read_text()
