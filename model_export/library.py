@@ -31,7 +31,7 @@ from model_export.recordings.mending import Mending
 from model_export.recordings.names import dataset_of, identity, of_another_sensor
 from model_export.recordings.recording import CELL, REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.shape import Shape
-from model_export.recordings.stamps import Dates, parse_window
+from model_export.recordings.stamps import Dates, parse_window, whole_window
 from model_export.recordings.tables import Layout, read, require_columns
 from model_export.regression.metrics import Score
 
@@ -243,10 +243,8 @@ def diagnose(
 
 
 def _window_ms(window: str | int) -> int:
-    if isinstance(window, int):
-        return window
     try:
-        return parse_window(window)
+        return parse_window(window) if isinstance(window, str) else whole_window(window)
     except ValueError as error:
         raise BadRecording(f"window: {error}") from error
 

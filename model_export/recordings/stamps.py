@@ -104,10 +104,15 @@ def parse_window(text: str) -> int:
     >>> parse_window("15min"), parse_window("1h")
     (900000, 3600000)
     """
-    window_ms = parse_minutes(text) * MINUTE_MS
-    if not SHORTEST_MS <= window_ms <= LONGEST_MS or LONGEST_MS % window_ms:
-        raise ValueError(f"expected 5min to 24h, so that a day has whole windows, got {text!r:.80}")
-    return window_ms
+    return whole_window(parse_minutes(text) * MINUTE_MS, text)
+
+
+def whole_window(window_ms: int, text: str = "") -> int:
+    """The same length, if a day has whole windows of it; ValueError says what was expected."""
+    if not SHORTEST_MS <= window_ms <= LONGEST_MS or LONGEST_MS % window_ms or window_ms % MINUTE_MS:
+        got = repr(text)[:80] if text else f"{window_ms} ms"
+        raise ValueError(f"expected 5min to 24h, so that a day has whole windows, got {got}")
+    return int(window_ms)
 
 
 def _numbers(numbers: NDArray[np.float64], local: ZoneInfo | None) -> Stamps:

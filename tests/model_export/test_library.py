@@ -109,6 +109,16 @@ def test_a_recording_of_another_sensor_is_told(tmp_path: Path) -> None:
     assert told == {key: key[0] == "5CB6_T-W.csv" for key in told}
 
 
+@pytest.mark.parametrize("window", [900, 420_000, 90_000_000])
+def test_a_window_in_another_unit_than_milliseconds_is_refused(tmp_path: Path, window: int) -> None:
+    """Seven minutes, too: days would begin within a window."""
+    recording = library.load_recording(saved(tidy(60), tmp_path / "5A2D_T-W.csv"))
+    with pytest.raises(BadRecording) as caught:
+        library.fit(recording, window=window)
+    words = f"window: expected 5min to 24h, so that a day has whole windows, got {window} ms"
+    assert str(caught.value) == words
+
+
 def _without(name: str) -> Recording:
     series = {each: values for each, values in CHANNELS.items() if each != name}
     return replace(ALONE, channels=("op1",), series=series)
