@@ -239,13 +239,14 @@ class ClosedWindows:
     def forget(self, revised_after_ms: int, most: int) -> bool:
         """Delete windows that are not revised any more; returns whether there may be more than `most`.
 
-        A late reading may still wait, but without the row of its window those in time are unknown. Windows
-        between the last of them and `revised_after_ms` are not lost: that clock may be a year ahead.
+        A late reading may still wait, but without the row of its window those in time are unknown, and the
+        windows of the next day lack its temperature. Later windows are not lost, although `revised_after_ms`
+        may say so: that clock may be a year ahead.
         """
         deleted = self._db.execute(FORGET, (revised_after_ms, most)).fetchall()
-        lost_until_ms = max((start_ms + 1 for (start_ms,) in deleted), default=0)
-        if lost_until_ms > self.revise_from_ms:
-            self.revise_later(lost_until_ms)
+        lost_until_ms = max((start_ms + 1 for (start_ms,) in deleted), default=-REACH_MS) + REACH_MS
+        if (from_ms := min(lost_until_ms, revised_after_ms)) > self.revise_from_ms:
+            self.revise_later(from_ms)
         return len(deleted) == most
 
     def shed(self, most: int) -> int:

@@ -118,14 +118,14 @@ def test_what_is_too_old_goes_in_parts_and_a_clock_of_2099_keeps_nothing(tmp_pat
 
 
 def test_a_clock_that_was_a_year_ahead_ends_no_later_revision(tmp_path: Path) -> None:
-    """Somebody typed a wrong year. What was deleted meanwhile is not revised, and all that follows is."""
+    """Somebody typed a wrong year. What follows what was deleted is revised again after a day."""
     now_ms = 20_000 * DAY_MS
     wrong_ms = now_ms + 365 * DAY_MS
     last = now_ms // WINDOW_MS
     with journal_in(tmp_path) as journal:
         journal.commit(Change(estimates=[estimate(window=last - 2), estimate(window=last - 1)]), now_ms)
         journal.forget(wrong_ms - 30 * DAY_MS, wrong_ms - 4 * DAY_MS, now_ms=wrong_ms)
-        assert journal.revise_from_ms == (last - 2) * WINDOW_MS + 1
+        assert journal.revise_from_ms == (last - 2) * WINDOW_MS + 1 + DAY_MS
 
 
 def test_batches_are_numbered_on_although_all_were_trimmed_away(tmp_path: Path) -> None:
