@@ -1,5 +1,6 @@
 """`edge-agent check`: tries everything that `run` needs, and says all that is wrong at once."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from edge_agent.core.errors import BadBundle, BadSettings, BrokerUnavailable
 from edge_agent.core.model import Model
 from edge_agent.locator import Locator
 from edge_agent.settings import Broker, Settings
-from edge_agent.terminal import CONFIGURATION, DONE, FAILED, print_json, say
+from edge_agent.terminal import CONFIGURATION, DONE, FAILED, aligned, print_json, say
 
 ANSWER_S = 5.0
 
@@ -27,8 +28,8 @@ class Findings:
     remarks: list[str] = field(default_factory=list)
 
 
-def check(config: Path | None, try_brokers: bool) -> int:
-    """Print what the agent would use, and every mistake."""
+def check(config: Path | None, try_brokers: bool, as_json: bool) -> int:
+    """Print what the agent would use, as a table on a terminal or as JSON, and every mistake."""
     found = Findings(faults=configuration.unknown_variables())
     settings, mistakes = configuration.examine(config)
     found.mistakes += mistakes
@@ -38,7 +39,11 @@ def check(config: Path | None, try_brokers: bool) -> int:
         _check_state(settings, found)
         _check_clock(settings, found)
         if not found.mistakes:
-            print_json(_summary(settings, models))
+            summary = _summary(settings, models)
+            if as_json or not sys.stdout.isatty():
+                print_json(summary)
+            else:
+                print("\n".join(_table(summary)))
     return _report(found, len(models) if settings else 0)
 
 
@@ -134,6 +139,42 @@ def _summary(settings: Settings, models: dict[str, Model]) -> dict[str, Any]:
             for sensor, model in models.items()
         },
     }
+
+
+def _table(summary: dict[str, Any]) -> Iterator[str]:
+    """The summary for people: what is set, then a line for each sensor with a bundle."""
+    position = summary["position"] or {}
+    places = (
+        f"{key} {', '.join(each) if isinstance(each, list) else each}"
+        for key, each in position.items()
+        if each
+    )
+    yield from aligned(
+        [
+            ("agent", summary["agent"]),
+            ("broker", summary["broker"]),
+            ("uplink", summary["uplink"] or "none, estimates go to the broker"),
+            ("readings", " ".join(summary["readings"])),
+            ("estimates", summary["estimates"]),
+            ("position", ", ".join(places) or "none"),
+            ("state", summary["state"]),
+        ]
+    )
+    if summary["sensors"]:
+        yield ""
+        heading = ("sensor", "model", "valid until", "trained on", "R² there")
+        yield from aligned([heading, *(_row(name, each) for name, each in summary["sensors"].items())])
+
+
+def _row(sensor: str, told: dict[str, Any]) -> tuple[str, ...]:
+    until, r2 = told["valid_until"], told.get("r2_test")
+    return (
+        sensor,
+        str(told["model"]).removeprefix("sha256:"),
+        until[:10] if until else "-",
+        str(told.get("dataset", "-")),
+        f"{r2:.2f}" if isinstance(r2, float) else "-",
+    )
 
 
 def _position(settings: Settings) -> dict[str, Any] | None:

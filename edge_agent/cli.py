@@ -69,7 +69,7 @@ def check(options: argparse.Namespace) -> int:
     """Try what the agent needs: settings, bundles, state directory, brokers and clock; print all mistakes."""
     from edge_agent import check as command  # noqa: PLC0415 - as above
 
-    return command.check(options.config, try_brokers=not options.no_broker)
+    return command.check(options.config, try_brokers=not options.no_broker, as_json=options.json)
 
 
 def doctor(options: argparse.Namespace) -> int:
@@ -149,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
                 forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=help_)
         elif function is check:
             command.add_argument("--no-broker", action="store_true", help="do not connect to the brokers")
-        elif function is doctor:
+        if function in (check, doctor):
             command.add_argument("--json", action="store_true", help="print JSON on a terminal, too")
         elif function is export:
             _add_selection(command)

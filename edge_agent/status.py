@@ -12,7 +12,7 @@ from edge_agent import brokers, mqtt
 from edge_agent.archive import newest_health
 from edge_agent.core.errors import RespireError
 from edge_agent.settings import Settings
-from edge_agent.terminal import DONE, FAILED, load_settings, say
+from edge_agent.terminal import DONE, FAILED, aligned, load_settings, say
 
 ANSWER_S = 5.0
 REPORTS_MISSED = 3  # after so many missing health reports the agent is not running
@@ -75,7 +75,7 @@ def _table(record: dict[str, Any], age_s: float, dead: bool) -> Iterator[str]:
         since = _time(problem["since"])
         yield f"problem   {where}{problem['code']} since {since}: {problem['advice']}"
     yield ""
-    yield from _aligned(
+    yield from aligned(
         [
             ("sensor", "model", "valid until", "last reading", "silent", "stuck"),
             *(_sensor(name, each) for name, each in record["sensors"].items()),
@@ -110,12 +110,6 @@ def _sensor(name: str, told: dict[str, Any]) -> tuple[str, ...]:
         " ".join(told["silent"]) or "-",
         " ".join(told["stuck"]) or "-",
     )
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def _time(at: str) -> str:

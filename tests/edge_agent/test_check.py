@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from edge_agent import cli
 from edge_agent.core import bundle
 from tests.conftest import make_model
 from tests.support.broker import Broker, Mosquitto, wait_until
+from tests.support.processes import on_a_terminal
 from tests.support.users import NOBODY, needs_root, nobody, public_directory
 
 
@@ -103,6 +105,30 @@ def test_an_old_calibration_is_a_remark(
         "fit or adapt it again",
         "check: settings are valid, 1 bundle is valid",
     ]
+
+
+def test_a_terminal_gets_a_table(config: Path, tmp_path: Path) -> None:
+    known = make_model(valid_until_ms=4_070_908_800_000)
+    known = replace(known, provenance={"dataset": "5A2D_T-W.csv", "r2_test": 0.9312})
+    (tmp_path / "bundles" / "5A2D.bundle").write_bytes(bundle.encode(known))
+    add(config, "[position]\nlatitude = 28.6\nlongitude = 77.2\nsite = 'T'\n")
+    code, text = on_a_terminal("check", "--config", str(config), "--no-broker")
+    assert code == 0
+    model = bundle.decode(bundle.encode(known)).id.removeprefix("sha256:")
+    assert text.splitlines() == [
+        "agent      van-1",
+        "broker     127.0.0.1:1883",
+        "uplink     none, estimates go to the broker",
+        "readings   sensors/{sensor}/{channel} sensors/{sensor}",
+        "estimates  respire/van-1/calibrated/+/co",
+        "position   latitude 28.6, longitude 77.2, site T",
+        f"state      {tmp_path}/state",
+        "",
+        "sensor  model             valid until  trained on    R² there",
+        f"5A2D    {model}  2099-01-01   5A2D_T-W.csv  0.93",
+    ]
+    asked = on_a_terminal("check", "--config", str(config), "--no-broker", "--json")[1]
+    assert json.loads(asked)["sensors"]["5A2D"]["r2_test"] == 0.9312
 
 
 def test_a_broker_is_reached_and_left(

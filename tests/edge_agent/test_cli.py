@@ -195,7 +195,7 @@ def test_an_unknown_option_shows_the_usage_of_its_command() -> None:
     done = run("check", "--no-brokers")
     assert (done.stdout, done.returncode) == ("", 2)
     assert done.stderr == (
-        "usage: edge-agent check [-h] [--config FILE] [--no-broker]\n"
+        "usage: edge-agent check [-h] [--config FILE] [--no-broker] [--json]\n"
         "edge-agent check: error: unrecognized arguments: --no-brokers\n"
     )
 

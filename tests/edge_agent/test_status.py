@@ -1,9 +1,6 @@
 """`edge-agent status`: a table on a terminal, JSON elsewhere, exit 1 for an agent that is not running."""
 
 import json
-import os
-import pty
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +12,7 @@ from edge_agent import cli
 from edge_agent.change import Change
 from edge_agent.core.messages import format_time
 from edge_agent.journal import FILE, Journal
-from tests.support.processes import run_program
+from tests.support.processes import on_a_terminal
 from tests.support.users import needs_root, nobody, public_directory
 
 
@@ -87,17 +84,6 @@ def write(directory: Path, health: str) -> None:
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("EDGE_AGENT_STATE", str(tmp_path))
     return tmp_path
-
-
-def on_a_terminal(*arguments: str) -> tuple[int, str]:
-    """The exit code and stdout of a command whose stdout is a terminal."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "edge_agent", *arguments]
-    done = run_program(command, stdout=theirs, capture_output=False)
-    os.close(theirs)
-    with os.fdopen(ours, "rb") as end:
-        text = end.read1(65_536).decode().replace("\r\n", "\n")
-    return done.returncode, text
 
 
 def test_a_terminal_gets_a_table(state: Path) -> None:

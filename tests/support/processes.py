@@ -1,6 +1,9 @@
 """Programs that tests start: each in its own process group, ended with the test that started it."""
 
+import os
+import pty
 import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,3 +34,14 @@ def end_since(count: int) -> None:
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream:
                 stream.close()
+
+
+def on_a_terminal(*arguments: str) -> tuple[int, str]:
+    """The exit code and stdout of a command whose stdout is a terminal."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "edge_agent", *arguments]
+    done = run_program(command, stdout=theirs, capture_output=False)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as end:
+        text = end.read1(65_536).decode().replace("\r\n", "\n")
+    return done.returncode, text
