@@ -267,7 +267,7 @@ def _converted(recording: Recording, model: Model, unit: str | None) -> Recordin
     series = recording.series[REFERENCE]
     moved = {**recording.series, REFERENCE: Series(series.at_ms, series.values * factor)}
     note = f"{recording.name}: the reference was converted from {unit} to {model.unit} (times {factor:.6g})"
-    return replace(recording, series=moved, notes=(*recording.notes, note))
+    return replace(recording, series=moved, notes=(*recording.notes, note), unit="")
 
 
 def _noted(model: Model, **facts: str) -> Model:

@@ -11,6 +11,8 @@ from edge_agent.core.messages import SENSOR, TIMESTAMP
 from model_export.recordings.recording import REFERENCE, TEMPERATURE
 
 JOIN = "+"  # date+time: two columns for one of ours
+_SPELLINGS = str.maketrans({"µ": "u", "μ": "u", "³": "3", "^": "", " ": ""})  # two signs for micro
+UNITS = ("ppm", "ppb", "mg/m3", "ug/m3")
 NOT_CHANNELS = (TIMESTAMP, SENSOR, TEMPERATURE, REFERENCE)
 
 
@@ -27,6 +29,16 @@ def parse_columns(text: str) -> dict[str, str]:
     if len(columns) < len(pairs) or len({*columns.values()}) < len(pairs):
         raise ValueError(f"expected each name once, got {text!r:.80}")
     return columns
+
+
+def plain_unit(text: str) -> str:
+    """A unit of a gas in one spelling; empty if it is none that we know.
+
+    >>> plain_unit("[µg/m³]"), plain_unit("PPB"), plain_unit("mV")
+    ('ug/m3', 'ppb', '')
+    """
+    unit = text.strip("[]() ").lower().translate(_SPELLINGS).removesuffix("v")
+    return unit if unit in UNITS else ""
 
 
 def joined(rows: pd.DataFrame) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from edge_agent.core.kernel import Array
 from edge_agent.core.messages import format_time
 from edge_agent.core.warming import DIGITS, PREFIX, weights
 from edge_agent.core.windows import MINUTE_MS, WINDOW_MS
+from model_export.recordings.columns import plain_unit
 from model_export.recordings.recording import REFERENCE, TEMPERATURE, Recording, Series
 from model_export.recordings.stamps import LONGEST_MS
 from model_export.recordings.tables import cadence_minutes
@@ -129,7 +130,11 @@ def windows(
         cadence_minutes={column: minutes for column, minutes in slow.items() if column != REFERENCE},
         dropped_rows=recording.dropped,
         dropped_windows=dropped,
-        notes=(*recording.notes, *_cadence_notes(recording.name, slow, averaged, window_ms)),
+        notes=(
+            *recording.notes,
+            *_unit_notes(recording, unit),
+            *_cadence_notes(recording.name, slow, averaged, window_ms),
+        ),
     )
 
 
@@ -272,6 +277,14 @@ def _require_overlap(recording: Recording, columns: Sequence[str], means: _Means
             f"{recording.name}: expected sensor and reference at the same time, got the sensor {there} "
             f"and the reference {here}; check --timezone"
         )
+
+
+def _unit_notes(recording: Recording, unit: str) -> tuple[str, ...]:
+    """A line if the header of the reference has another unit than asked for."""
+    if not recording.unit or not unit or plain_unit(unit) == recording.unit:
+        return ()
+    words = f"the header says {recording.unit}, but the unit asked for is {unit}; check --unit"
+    return (f"{recording.name}: {REFERENCE}: {words}",)
 
 
 def _cadence_notes(

@@ -32,3 +32,4 @@ class Recording:
     series: Mapping[str, Series]
     dropped: Mapping[str, int]  # reason -> values (or rows) left out
     notes: tuple[str, ...]  # for the user
+    unit: str = ""  # of the reference, if a header such as reference [ppb] says it

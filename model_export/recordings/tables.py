@@ -15,7 +15,7 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import LIMIT, SENSOR, TIMESTAMP
 from edge_agent.core.windows import MINUTE_MS
-from model_export.recordings.columns import JOIN, NOT_CHANNELS, joined, without_columns
+from model_export.recordings.columns import JOIN, NOT_CHANNELS, joined, plain_unit, without_columns
 from model_export.recordings.counted import Progress
 from model_export.recordings.mending import Mending, mended
 from model_export.recordings.recording import REFERENCE, TEMPERATURE, Part, Recording, Series
@@ -50,6 +50,7 @@ class _Reader:
     elsewhere: dict[str, Part] = field(default_factory=dict)  # temperatures of the files without a channel
     found: list[str] = field(default_factory=list)  # their column names
     known: set[str] = field(default_factory=set)  # our names
+    units: dict[str, str] = field(default_factory=dict)  # of the reference in a header -> a file that has it
     untimed: dict[str, list[str]] = field(default_factory=dict)  # columns of the files without a timestamp
     dropped: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
@@ -59,6 +60,7 @@ class _Reader:
         found = table(path, self._named, self.layout.shape, progress)
         self.found += [column for column in found.columns if column not in self.found]
         rows = joined(found.rows) if any(JOIN in str(name) for name in found.rows) else found.rows
+        self._note_unit(found.columns, path.name)
         self._require_once(rows, path.name)
         self.known.update(self._wanted(rows))
         if TIMESTAMP not in rows.columns:
@@ -92,6 +94,17 @@ class _Reader:
             if name not in chosen and plain[name] not in self.layout.columns and _is_ours(plain[name]):
                 chosen[name] = plain[name]
         return chosen if TIMESTAMP in {*self.layout.columns, *chosen.values()} else chosen | _time_of(plain)
+
+    def _note_unit(self, header: Sequence[str], name: str) -> None:
+        """Keep the unit in the header of the reference; refuse a second one."""
+        theirs = next((column for column, ours in self._named(header).items() if ours == REFERENCE), "")
+        bracket = _UNIT.search(theirs)
+        unit = plain_unit(bracket[0].strip()) if bracket else ""
+        if unit and unit not in self.units and self.units:
+            both = " and ".join(f"{each} in {file}" for each, file in {**self.units, unit: name}.items())
+            raise BadRecording(f"{REFERENCE}: expected one unit, got {both}; convert one")
+        if unit:
+            self.units[unit] = name
 
     def _require_once(self, rows: pd.DataFrame, name: str) -> None:
         repeated = {*rows.columns[rows.columns.duplicated()]} & {*self._wanted(rows), TIMESTAMP, SENSOR}
@@ -224,7 +237,8 @@ def read(
     series = {column: reader.series(name, column) for column in wanted}
     if duplicates := max((reader.dropped[f"{column} duplicate"] for column in wanted), default=0):
         reader.notes.append(f"{name}: {duplicates} rows repeat a time; the first of each counts")
-    recording = Recording(name, sensor, chosen, series, dict(reader.dropped), tuple(reader.notes))
+    unit = "".join(reader.units) if with_reference else ""
+    recording = Recording(name, sensor, chosen, series, dict(reader.dropped), tuple(reader.notes), unit)
     return mended(recording, reader.layout.mending) if reader.layout.mending else recording
 
 

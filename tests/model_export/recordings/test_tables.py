@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from edge_agent.core.errors import BadRecording
+from model_export.recordings.dataset import windows
 from model_export.recordings.recording import Recording
 from model_export.recordings.tables import Layout, read
 from tests.support.recordings import FIRST_MS, saved, tidy
@@ -172,6 +173,38 @@ def test_a_bad_table_gets_one_clear_line(tmp_path: Path, change: Change, expecte
     with pytest.raises(BadRecording) as caught:
         read_one(change(tidy(windows=10)), tmp_path / "a.csv")
     assert expected == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "unit", "told"),
+    [
+        ("reference [mg/m³]", "ppm", "mg/m3"),
+        ("Reference (ppb)", "ppm", "ppb"),
+        ("reference [ug/m^3]", "µg/m³", ""),
+        ("Reference [PPM]", "ppm", ""),
+        ("reference [a.u.]", "ppm", ""),
+        ("reference", "ppm", ""),
+    ],
+)
+def test_a_unit_in_the_header_of_the_reference_is_compared(
+    tmp_path: Path, header: str, unit: str, told: str
+) -> None:
+    """Between ppm and mg/m³ of CO are 16 %, which no range of outdoor air can show."""
+    recording = read_one(tidy(windows=10).rename(columns={"reference": header}), tmp_path / "a.csv")
+    line = f"a.csv: reference: the header says {told}, but the unit asked for is {unit}; check --unit"
+    assert windows(recording, unit).notes == ((line,) if told else ())
+
+
+def test_files_with_two_units_of_the_reference_are_refused(tmp_path: Path) -> None:
+    table = tidy(windows=10)
+    paths = [
+        saved(table.rename(columns={"reference": f"reference [{unit}]"}), tmp_path / f"{unit}.csv")
+        for unit in ("ppm", "ppb")
+    ]
+    with pytest.raises(BadRecording) as caught:
+        read(paths, "5A2D")
+    words = "reference: expected one unit, got ppm in ppm.csv and ppb in ppb.csv; convert one"
+    assert str(caught.value) == words
 
 
 def test_a_mapped_column_that_is_absent_is_named(tmp_path: Path) -> None:
