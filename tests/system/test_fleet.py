@@ -75,9 +75,11 @@ def expected(recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
     return files(out)
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
-    return Cluster(tmp_path_factory.mktemp("cluster"))
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    """One for each test: what a test starts ends with it."""
+    (tmp_path / "cluster").mkdir()
+    return Cluster(tmp_path / "cluster")
 
 
 def fleet(recordings: Path, out: Path, options: list[str], cwd: Path) -> Process:
