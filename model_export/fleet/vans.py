@@ -2,7 +2,6 @@
 
 import json
 import ssl
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,8 @@ from edge_agent.core.topics import ROOT, OwnTopics
 
 EVERY = OwnTopics(ROOT.format(agent="+"))
 FILTERS = (EVERY.health, EVERY.model("+"))
-QUIET_S = 1.0  # after so long without a message there is no further retained one
+END = EVERY.health + "/end"  # nothing is published here
+QUIET_S = 1.0  # for brokers that send retained messages later than they answer
 ANSWER_S = 20.0
 
 
@@ -58,41 +58,61 @@ class Heard:
             self.bad += 1
 
 
-def listen(broker: Broker) -> Heard:
-    """All retained records, read in a session that leaves nothing at the broker."""
-    heard, last, ready = Heard(), [time.monotonic()], threading.Event()
-    refusal: list[str] = []
+class Listener:
+    """A session that reads what is retained and leaves nothing at the broker.
 
-    def connected(client: mqtt.Client, _data: Any, _flags: Any, answer: Any, _properties: Any) -> None:
+    A broker answers in order, so its answer to a second subscription comes after the retained messages of the
+    first one. This needs no right to publish.
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self.heard = Heard()
+        self._where = f"{broker.host}:{broker.port}"
+        self._refusal = ""
+        self._answers = 0
+        self._last = time.monotonic()
+        self.client = mqtt.Client(CallbackAPIVersion.VERSION2)
+        self.client.on_connect, self.client.on_subscribe = self._connected, self._subscribed
+        self.client.on_message = self._arrived
+        _open(self.client, broker)
+
+    def wait(self) -> None:
+        """Until all retained messages are here."""
+        while self._answers < 2 or time.monotonic() < self._last + QUIET_S:
+            if self._refusal or time.monotonic() > self._last + ANSWER_S:
+                words = self._refusal or f"no answer for {ANSWER_S:.0f} s"
+                raise RespireError(f"{self._where}: {words}; check --broker and the password")
+            time.sleep(0.05)
+
+    def _connected(self, client: mqtt.Client, _data: Any, _flags: Any, answer: Any, _properties: Any) -> None:
         if answer.is_failure:
-            refusal.append(str(answer))
-            ready.set()
+            self._refusal = str(answer)
             return
+        self._answers = 0  # also after a lost connection: all retained messages come again
         client.subscribe([(each, 0) for each in FILTERS])
 
-    def subscribed(*_: Any) -> None:
-        last[0] = time.monotonic()
-        ready.set()
+    def _subscribed(self, client: mqtt.Client, *_: Any) -> None:
+        self._last = time.monotonic()
+        self._answers += 1
+        if self._answers == 1:
+            client.subscribe(END)
 
-    def arrived(_client: mqtt.Client, _data: Any, message: mqtt.MQTTMessage) -> None:
-        last[0] = time.monotonic()
-        heard.take(message.topic, bytes(message.payload))
+    def _arrived(self, _client: mqtt.Client, _data: Any, message: mqtt.MQTTMessage) -> None:
+        if message.retain:  # vans that publish meanwhile do not make it last longer
+            self._last = time.monotonic()
+        self.heard.take(message.topic, bytes(message.payload))
 
-    client = mqtt.Client(CallbackAPIVersion.VERSION2)
-    client.on_connect, client.on_subscribe, client.on_message = connected, subscribed, arrived
-    _open(client, broker)
+
+def listen(broker: Broker) -> Heard:
+    """All retained records."""
+    listener = Listener(broker)
     try:
-        client.loop_start()
-        if not ready.wait(ANSWER_S) or refusal:
-            words = refusal[0] if refusal else "no answer"
-            raise RespireError(f"{broker.host}:{broker.port}: {words}; check --broker and the password")
-        until = time.monotonic() + ANSWER_S
-        while time.monotonic() < min(until, last[0] + QUIET_S):
-            time.sleep(0.05)
+        listener.client.loop_start()
+        listener.wait()
     finally:
-        client.disconnect()
-        client.loop_stop()
-    return heard
+        listener.client.disconnect()
+        listener.client.loop_stop()
+    return listener.heard
 
 
 def _open(client: mqtt.Client, broker: Broker) -> None:

@@ -186,11 +186,11 @@ def subscribe(listener: Client, *topics: str) -> None:
 class Proxy:
     """A TCP proxy on loopback that can reset connections, or delay the broker's answers."""
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, answering: threading.Event | None = None) -> None:
         self.port = free_port()
         self._target = target
         self._pairs: list[socket.socket] = []
-        self._answering = threading.Event()
+        self._answering = answering or threading.Event()
         self._answering.set()
         self._server = socket.create_server(("127.0.0.1", self.port))
         threading.Thread(target=self._accept, daemon=True).start()

@@ -1,6 +1,8 @@
 """Which van has which bundle: from real retained messages at a real broker."""
 
 import json
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,12 @@ from edge_agent.core.card import card, valid_until
 from edge_agent.core.messages import format_time, parse_time
 from edge_agent.core.model import Model
 from model_export.cli.main import main
+from model_export.fleet import vans
 from model_export.fleet.ledger import COLUMNS, Ledger
 from model_export.fleet.registry import places
-from model_export.fleet.vans import Heard
+from model_export.fleet.vans import QUIET_S, Heard
 from tests.conftest import make_model
-from tests.support.broker import AT_MOST_S, Broker, client
+from tests.support.broker import AT_MOST_S, Broker, Proxy, client
 
 NOW_MS = parse_time("2024-06-01T12:00:00Z")
 
@@ -100,6 +103,36 @@ def test_the_command_reads_the_broker_and_writes_the_registry(
         ("5CB6", "old", old.id),
         ("5A2D", "current", fresh.id),
     ]
+
+
+class Halting(threading.Event):
+    """A network that carries nothing for a while, after a few packets."""
+
+    packets = 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.packets += 1
+        if self.packets == 4:
+            time.sleep(1.5 * QUIET_S)
+        return super().wait(timeout)
+
+
+def test_a_network_that_halts_loses_no_van(broker: Broker) -> None:
+    """The messages end when the broker says so, not when none comes for a while."""
+    topics = [f"respire/van-{number}/calibrated/S/model" for number in range(200)]
+    proxy = Proxy(broker.port, halting := Halting())
+    with client(broker) as publisher:
+        for topic in topics:
+            record = json.dumps({"text": "x" * 2000})
+            publisher.publish(topic, record, qos=1, retain=True).wait_for_publish(AT_MOST_S)
+        try:
+            heard = vans.listen(vans.Broker("127.0.0.1", proxy.port))
+        finally:
+            proxy.close()
+            for topic in topics:
+                publisher.publish(topic, b"", qos=1, retain=True).wait_for_publish(AT_MOST_S)
+    assert len(heard.cards) == len(topics)
+    assert halting.packets > 4
 
 
 def test_no_broker_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
