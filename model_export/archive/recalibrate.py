@@ -54,16 +54,30 @@ def recalibrate(task: Task) -> list[Fact]:
 
 def _made_from(part: Part, models: Mapping[str, Model]) -> str:
     """The models and the files of a part: with others its estimates are others."""
-    ids = sorted(model.id for model in models.values())
-    return " ".join([*ids, *(f"{path.name}:{path.stat().st_size}" for path in part.files())])
+    return " ".join([*sorted(model.id for model in models.values()), *_sizes(part)])
+
+
+def _made_after(earlier: Part | None, part: Part, models: Mapping[str, Model]) -> str:
+    """The files of the month before, if its last day counts: `warming` looks back."""
+    warmed = any(model.warming for model in models.values())
+    return " ".join(_sizes(earlier)) if warmed and earlier and _follows(earlier, part) else ""
+
+
+def _sizes(part: Part) -> list[str]:
+    return [f"{path.name}:{path.stat().st_size}" for path in part.files()]
+
+
+def _follows(earlier: Part, part: Part) -> bool:
+    return earlier.span_ms[1] == part.span_ms[0]
 
 
 def _one(
     task: Task, part: Part, earlier: Part | None, past: Past | None, models: Mapping[str, Model]
 ) -> tuple[list[Fact], Past | None]:
     there = Part(part.sensor, part.month, task.out / part.name)
-    made_from, last = _made_from(part, models), written.newest(there.files())
-    if last and last.made_from == made_from:
+    made = _made_from(part, models), _made_after(earlier, part, models)
+    last = written.newest(there.files())
+    if last and last.is_of(*made):
         return last.facts, None
     if part.sensor and part.sensor not in models:
         raise BadRecording(f"{part.sensor}: expected a bundle, got none; make one with model-export fit")
@@ -73,23 +87,23 @@ def _one(
     tables, facts, after = [], list[Fact](), Past()
     for sensor, own in rows.items():
         try:
-            made, published = _estimated(sensor, own, models, past.get(sensor))
-            _require_alike(there, old.get(sensor), made.model)
-            if not len(made):
+            new, published = _estimated(sensor, own, models, past.get(sensor))
+            _require_alike(there, old.get(sensor), new.model)
+            if not len(new):
                 raise BadRecording(f"{sensor}: expected readings, got none")
         except RespireError as error:
             facts.append({"sensor": sensor, "month": part.month, "skipped": str(error)})
             continue
         # A window may be new in the archive since the last run, or the van may have revised it since.
         recalibrated, van = (
-            Before.of(made.start_ms, each, task.first_revision) for each in (old.get(sensor), published)
+            Before.of(new.start_ms, each, task.first_revision) for each in (old.get(sensor), published)
         )
         before = recalibrated.or_newer(van)
-        after[sensor] = made.temperatures
-        tables.append(written.table(made, before))
-        facts.append(_fact(part, made, before, own, left_out))
+        after[sensor] = new.temperatures
+        tables.append(written.table(new, before))
+        facts.append(_fact(part, new, before, own, left_out))
     if tables:
-        written.write(there.folder, tables, facts, made_from, last)
+        written.write(there.folder, tables, facts, *made, last)
     return facts, after
 
 
@@ -120,7 +134,7 @@ def _channels(models: Mapping[str, Model]) -> Iterator[str]:
 def _last_day(earlier: Part | None, part: Part, models: Mapping[str, Model]) -> Past:
     """The temperatures of the day before a part, from the part before it; none if that cannot be read."""
     first_ms = part.span_ms[0]
-    if earlier is None or earlier.span_ms[1] != first_ms:
+    if earlier is None or not _follows(earlier, part):
         return {}
     try:
         rows, _ = read(earlier, _channels(models), from_ms=first_ms - REACH_MS)

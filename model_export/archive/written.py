@@ -25,6 +25,7 @@ CAUSE, FINAL = "recalibrated", "final"
 DIGITS = 9  # decimals, as published
 FACTS = b"respire"  # the key of the summary in a file's metadata
 MADE_FROM = b"respire_made_from"  # the key of the models and files that it was made from
+MADE_AFTER = b"respire_made_after"  # the key of the files of the month before, if its last day counts
 TIME = pa.timestamp("ms", "UTC")
 # Looking for repeated measurements takes most of the time of writing, and finds none.
 REPEATED = [
@@ -120,6 +121,11 @@ class Written:
     name: str
     facts: list[dict[str, Any]]
     made_from: str
+    made_after: str | None  # None: not known
+
+    def is_of(self, made_from: str, made_after: str) -> bool:
+        """Whether it was made from these models and files."""
+        return self.made_from == made_from and self.made_after in (None, made_after)
 
     @property
     def revision(self) -> int:
@@ -132,6 +138,7 @@ def write(
     tables: Sequence[Any],
     facts: Sequence[Mapping[str, Any]],
     made_from: str,
+    made_after: str,
     last: Written | None,
 ) -> None:
     """One file for the tables of all sensors of a part, with its summary in its metadata; by rename.
@@ -139,9 +146,8 @@ def write(
     Its name depends on what it was made from, and on the `last` one that it supersedes: none is overwritten.
     """
     joined = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
-    joined = joined.replace_schema_metadata(
-        {FACTS: json.dumps(list(facts)).encode(), MADE_FROM: made_from.encode()}
-    )
+    said = {FACTS: json.dumps(list(facts)), MADE_FROM: made_from, MADE_AFTER: made_after}
+    joined = joined.replace_schema_metadata({key: text.encode() for key, text in said.items()})
     data = BytesIO()
     pq.write_table(joined, data, use_dictionary=REPEATED)
     digest = sha256(f"{made_from} {last.name if last else ''}".encode()).hexdigest()[:16]
@@ -156,7 +162,8 @@ def newest(paths: Iterable[Path]) -> Written | None:
 def _written(path: Path) -> Written:
     try:
         said = pq.read_schema(path).metadata
-        return Written(path.name, json.loads(said[FACTS]), said[MADE_FROM].decode())
+        after = said[MADE_AFTER].decode() if MADE_AFTER in said else None
+        return Written(path.name, json.loads(said[FACTS]), said[MADE_FROM].decode(), after)
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise BadRecording(f"{path}: expected a file written by recalibrate; name another --out") from error
 

@@ -148,6 +148,23 @@ def test_a_part_that_has_grown_is_done_again(tmp_path: Path) -> None:
     assert sorted(int(row["revision"]) for row in rows) == [1] * 96 + [2] * 48
 
 
+def test_a_month_is_done_again_if_the_month_before_comes_later(tmp_path: Path) -> None:
+    """Its first day looks back into that month; the values are those of a run over both. Then it rests."""
+    save_months(tmp_path / "in")
+    bundles = save_bundles(tmp_path / "bundles", "5A2D")
+    recalibrated(tmp_path / "in", bundles, tmp_path / "at-once")
+    (tmp_path / "in" / FEBRUARY).rename(tmp_path / "late")
+    recalibrated(tmp_path / "in", bundles, tmp_path / "out")
+    (tmp_path / "late").rename(tmp_path / "in" / FEBRUARY)
+    recalibrated(tmp_path / "in", bundles, tmp_path / "out")
+    found = {row["start"]: (row["value"], row["reasons"]) for row in estimates(tmp_path / "out")}
+    expected = {row["start"]: (row["value"], row["reasons"]) for row in estimates(tmp_path / "at-once")}
+    assert found == expected
+    before = [*tmp_path.glob("out/**/*.parquet")]
+    recalibrated(tmp_path / "in", bundles, tmp_path / "out")
+    assert [*tmp_path.glob("out/**/*.parquet")] == before
+
+
 def test_published_estimates_are_enough(tmp_path: Path) -> None:
     """Their inputs and minutes give the values that the raw readings give."""
     save_months(tmp_path / "in")
