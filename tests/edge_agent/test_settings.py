@@ -44,14 +44,6 @@ def test_deeply_nested_settings_are_one_line(tmp_path: Path, monkeypatch: pytest
         load()
 
 
-def test_a_variable_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EDGE_AGENT_BROKER__HOST", "10.0.0.5")
-    monkeypatch.setenv("EDGE_AGENT_TOPICS__CHANNELS", '["op1", "temperature"]')
-    settings = load(EXAMPLE)
-    assert (settings.broker.host, settings.broker.port) == ("10.0.0.5", 1883)
-    assert settings.topics.channels == ("op1", "temperature")
-
-
 @pytest.mark.parametrize(
     ("content", "text"),
     [
@@ -215,20 +207,6 @@ def test_a_file_that_may_not_be_read_is_one_line() -> None:
         with nobody(), pytest.raises(BadSettings) as caught:
             load(file)
         assert str(caught.value) == f"{file}: Permission denied; try sudo"
-
-
-def test_a_wrong_variable_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file says nothing of the kind, so it is not to blame."""
-    (tmp_path / "edge-agent.toml").write_text("agent = 'van-1'")
-    monkeypatch.setenv("EDGE_AGENT_BROKER__PORT", "0")
-    with pytest.raises(BadSettings, match=r"^EDGE_AGENT_BROKER__PORT: broker\.port: expected greater than"):
-        load(tmp_path / "edge-agent.toml")
-
-
-def test_a_variable_that_is_no_json_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EDGE_AGENT_TOPICS__CHANNELS", "op1,op2")
-    with pytest.raises(BadSettings, match=r"lists are written as JSON|topics\.channels: expected"):
-        load()
 
 
 def test_a_secret_is_a_file_or_a_systemd_credential(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
