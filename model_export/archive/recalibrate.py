@@ -1,6 +1,7 @@
 """One series of an archive to estimates: the task of `recalibrate`. It gets paths and returns small rows."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,18 +134,15 @@ def _channels(models: Mapping[str, Model]) -> Iterator[str]:
 
 def _last_day(earlier: Part | None, part: Part, models: Mapping[str, Model]) -> Past:
     """The temperatures of the day before a part, from the part before it; none if that cannot be read."""
-    first_ms = part.span_ms[0]
     if earlier is None or not _follows(earlier, part):
         return {}
-    try:
-        rows, _ = read(earlier, _channels(models), from_ms=first_ms - REACH_MS)
-        return {
-            sensor: _estimated(sensor, own, models, None)[0].temperatures
-            for sensor, own in rows.items()
-            if sensor in models
-        }
-    except RespireError:  # the fault is named where that part itself is done
-        return {}
+    past = Past()
+    with suppress(RespireError):  # the fault is named where that part itself is done
+        rows, _ = read(earlier, _channels(models), from_ms=part.span_ms[0] - REACH_MS)
+        for sensor, own in rows.items():
+            with suppress(RespireError):  # of this sensor; the others have a past
+                past[sensor] = _estimated(sensor, own, models, None)[0].temperatures
+    return past
 
 
 def _superseded(there: Part, models: Mapping[str, Model]) -> dict[str, Rows]:

@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,28 @@ def test_months_of_many_sensors_give_the_same_in_any_order(tmp_path: Path) -> No
     many = recalibrated(tmp_path / "many", bundles, tmp_path / "many-out")
     assert estimates(tmp_path / "out") == estimates(tmp_path / "many-out")
     assert single["readings"] == many["readings"] > 0
+
+
+def test_a_sensor_that_cannot_be_done_does_not_take_the_past_of_the_others(tmp_path: Path) -> None:
+    """In months of many sensors: the bundle of ODD needs a channel that the archive does not have."""
+    at_ms, columns = save_months(tmp_path / "in")
+    for month, rows in (("2024-02", slice(2 * 1_440)), ("2024-03", slice(2 * 1_440, None))):
+        twice = {name: np.tile(values[rows], 2) for name, values in columns.items()}
+        owners = np.repeat(["5A2D", "ODD"], len(at_ms[rows]))
+        save(
+            tmp_path / "many" / f"month={month}" / "r.parquet",
+            np.tile(at_ms[rows], 2),
+            twice,
+            owners.tolist(),
+        )
+    bundles = save_bundles(tmp_path / "bundles", "5A2D")
+    recalibrated(tmp_path / "in", bundles, tmp_path / "out")
+    own = bundle.decode((bundles / "5A2D.bundle").read_bytes())
+    odd = replace(own, sensor="ODD", channels=("op1", "op3", *own.channels[2:]), domain={}, id="")
+    (bundles / "ODD.bundle").write_bytes(bundle.encode(odd))
+    figures = recalibrated(tmp_path / "many", bundles, tmp_path / "many-out")
+    assert [one["name"] for one in figures["skipped"]] == ["ODD in 2024-02", "ODD in 2024-03"]
+    assert estimates(tmp_path / "many-out") == estimates(tmp_path / "out")
 
 
 def test_nothing_is_overwritten_and_a_second_model_is_the_next_revision(tmp_path: Path) -> None:
