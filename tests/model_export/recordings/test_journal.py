@@ -121,6 +121,17 @@ def test_windows_of_no_use_are_counted(tmp_path: Path, there: Dataset) -> None:
     assert (len(found), dict(found.dropped_windows)) == (56, reasons)
 
 
+def test_a_window_with_more_values_of_the_reference_does_not_make_the_others_too_few(
+    tmp_path: Path, there: Dataset
+) -> None:
+    """An analyser that sends every 15 minutes was tried out with a value a minute."""
+    sent = references(there, minutes=1)
+    first = sent[0]
+    more = [first._replace(at_ms=first.at_ms + minute * 60_000) for minute in range(1, 15)]
+    write(tmp_path, [estimate(there, place) for place in range(60)], [*sent, *more])
+    assert len(load_journal(tmp_path, linear())) == 60
+
+
 def test_a_reference_in_another_unit_is_converted(state: Path, there: Dataset) -> None:
     found = load_journal(state, linear(), unit="ppb")
     assert found.target == pytest.approx((GAIN * there.target + OFFSET) / 1000)
