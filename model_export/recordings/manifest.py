@@ -2,8 +2,9 @@
 
 import csv
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,6 +19,7 @@ from model_export.recordings.stamps import parse_window
 MANIFESTS = ("manifest.csv", "manifest.toml")
 COLUMNS = ("path", "sensor", "site", "season")
 MORE = ("unit", "gas", "columns", "timezone", "reference", "window", "sensor_type")  # optional
+ALIKE = 0.85  # of difflib: units and time_zone are typing errors, sensor_id is another column
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ def _manifest(source: Path) -> Path | None:
 def _listed(manifest: Path) -> tuple[list[Entry], list[Skipped]]:
     """The entries of a manifest, and the rows that cannot be used."""
     rows = _toml_rows(manifest) if manifest.suffix == ".toml" else _csv_rows(manifest)
+    _require_spelling(manifest, {name for row in rows for name in row})
     found: dict[Place, Entry] = {}
     skipped = []
     for number, row in enumerate(rows, 1):
@@ -107,6 +110,14 @@ def _listed(manifest: Path) -> tuple[list[Entry], list[Skipped]]:
         except BadRecording as error:
             skipped.append(Skipped(f"recording {number}", f"{manifest.name}: recording {number}: {error}"))
     return [found[place] for place in sorted(found)], skipped
+
+
+def _require_spelling(manifest: Path, names: Collection[str]) -> None:
+    """Refuse a column such as units or Timezone; a person's own columns, such as remarks, are left out."""
+    known = (*COLUMNS, *MORE)
+    for name in sorted({*names} - {*known}):
+        if meant := get_close_matches(name.lower(), known, 1, ALIKE):
+            raise BadRecording(f"{manifest.name}: expected a column {meant[0]}, got {name}; rename it")
 
 
 def _entry(manifest: Path, row: Mapping[str, Any]) -> Entry:

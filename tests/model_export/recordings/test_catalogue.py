@@ -129,6 +129,22 @@ def test_a_manifest_may_come_from_a_spreadsheet(tmp_path: Path) -> None:
     assert find(tmp_path / "m.csv") == (expected, [])
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("units", "unit"), ("Unit", "unit"), ("time_zone", "timezone"), ("sensor-type", "sensor_type")],
+)
+def test_a_column_of_a_manifest_that_is_spelled_otherwise_is_refused(
+    tmp_path: Path, name: str, meant: str
+) -> None:
+    """It would be left out in silence: ppb would become ppm. A column of one's own is left out."""
+    (tmp_path / "m.csv").write_text(f"path,sensor,site,season,{name}\na.csv,5A2D,T,W,ppb\n")
+    with pytest.raises(BadRecording) as caught:
+        find(tmp_path / "m.csv")
+    assert str(caught.value) == f"m.csv: expected a column {meant}, got {name}; rename it"
+    (tmp_path / "m.csv").write_text("path,sensor,site,season,remark,sensor_id\na.csv,5A2D,T,W,roof,7\n")
+    assert find(tmp_path / "m.csv") == ([Entry(Place("5A2D", "T", "W"), (tmp_path / "a.csv",))], [])
+
+
 def test_a_unit_that_is_no_text_is_refused(tmp_path: Path) -> None:
     head = '[[recording]]\npath = "a.csv"\nsensor = "5A2D"\nsite = "T"\nseason = "W"\n'
     (tmp_path / "m.toml").write_text(head + "unit = 5\n")
