@@ -20,6 +20,7 @@ from model_export.doctor import agreement
 from model_export.doctor.diagnose import findings_of
 from model_export.doctor.finding import Finding, by_severity
 from model_export.doctor.prepare import case_of
+from model_export.doctor.units import remarks
 from model_export.fleet.ledger import Ledger, Row, State
 from model_export.fleet.task import NOT_COMPARED, Task, in_use, known, refused
 from model_export.recordings.catalogue import load
@@ -29,6 +30,7 @@ from model_export.recordings.recording import REFERENCE
 from model_export.recordings.tables import Layout, read
 from model_export.regression.metrics import Score
 
+UNIT = "Check the unit in the manifest."
 BETTER = 0.98  # of the old bundle's RMSE; a smaller gain is no reason to change a bundle
 
 
@@ -73,10 +75,11 @@ def compared(task: Task, candidate: Candidate, findings: Sequence[Finding]) -> t
     dataset = task.entries[0].place.dataset
     found = by_severity([*findings, *agreement.check(task.sensor, dataset, score, level)])
     worst = next((one for one in found if one.severity != "info"), None)
+    doubt = next(iter(remarks(candidate.train, model.gas)), "")
     return {
         "state": state,
-        "reason": worst.summary if worst else fault,
-        "advice": worst.advice if worst else NOT_COMPARED if fault else "",
+        "reason": doubt or (worst.summary if worst else fault),
+        "advice": UNIT if doubt else worst.advice if worst else NOT_COMPARED if fault else "",
         "gas": model.gas,
         "unit": model.unit,
         "n_train": len(candidate.train),

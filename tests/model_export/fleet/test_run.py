@@ -183,6 +183,16 @@ def test_recordings_of_one_sensor_in_two_units_are_named(tmp_path: Path) -> None
     assert rows(tmp_path / "out")["5A2D"]["reason"].startswith(words)
 
 
+def test_a_reference_that_is_not_outdoor_air_in_its_unit_is_told(tmp_path: Path) -> None:
+    """As fit tells it: ppb in a manifest without a unit would be ppm on a map of the city."""
+    table = tidy(100)
+    saved(table.assign(reference=1000.0 * table["reference"]), tmp_path / "5A2D_T-W.csv")
+    calibrated(tmp_path, tmp_path / "out")
+    row = rows(tmp_path / "out")["5A2D"]
+    assert row["reason"].endswith(" ppm is not outdoor CO (0.02 to 50 ppm); --unit ppb would be")
+    assert row["advice"] == "Check the unit in the manifest."
+
+
 def test_windows_and_the_type_of_sensor_are_those_of_the_manifest(tmp_path: Path) -> None:
     """A sensor without a reference gets the bundle of one of its kind only."""
     for seed, name in enumerate(("hot", "cell")):
