@@ -1,4 +1,4 @@
-"""The tables of docs/consensus.md on simulated vans: python -m tests.bench.examination CACHE [VANS]
+"""The tables of docs/consensus.md on simulated vans: python -m tests.bench.examination CACHE [VANS [SEED]]
 
 Every fault is planted in one sensor of each van, on a day from 100 to 200. Drift and loss grow for 30 days
 and stay. Delays are days from the start of the fault until estimates have the reason, with the day until
@@ -153,11 +153,11 @@ def _two_swapped(van: Van, year: Year, factor: Array) -> dict[str, float]:
     }
 
 
-def examined(cache: Path, number: int) -> dict[str, Any]:
+def examined(cache: Path, seed: int, number: int) -> dict[str, Any]:
     """All figures of one van, as its file in the cache has them."""
-    path, limit = cache / f"van-{number}.json", threshold(1.0)
+    path, limit = cache / f"van-{seed + number}.json", threshold(1.0)
     if not path.exists():
-        van = Van(1_000 + number, cache)
+        van = Van(seed + number, cache)
         year = van.year()
         figures = {
             "agreement": agreement(van),
@@ -168,11 +168,11 @@ def examined(cache: Path, number: int) -> dict[str, Any]:
     return dict(json.loads(path.read_text()))
 
 
-def main(cache: Path, count: int) -> None:
+def main(cache: Path, count: int = 20, seed: int = 1_000) -> None:
     """Print both tables."""
     vans = []
     with ProcessPoolExecutor(2) as pool:
-        for number, van in enumerate(pool.map(partial(examined, cache), range(count)), 1):
+        for number, van in enumerate(pool.map(partial(examined, cache, seed), range(count)), 1):
             vans.append(van)
             print(f"van {number} of {count}", file=sys.stderr, flush=True)
     print("| figure | median | lowest | highest |\n|---|--:|--:|--:|")
@@ -191,4 +191,4 @@ def main(cache: Path, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else 20)
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

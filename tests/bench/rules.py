@@ -2,7 +2,9 @@
 
 Each figure is an RMSE against the truth, divided by that of the median sensor of the van: with six sound
 sensors, with a zero that is wrong by 0.1 or 0.2 ppm in one of them, and by 0.2 ppm in two. `best` are the
-constant weights with the least error for six sound sensors, which nobody can know.
+constant weights with the least error for six sound sensors, which nobody can know. The last line says how
+much of the errors is in the coldest and the hottest tenth of the windows: of the part that all sensors have
+in common, and of the part that each has alone.
 """
 
 import sys
@@ -59,7 +61,17 @@ RULES: dict[str, Rule] = {
 }
 
 
-def judged(cache: Path, seed: int) -> dict[str, list[float]]:
+def at_the_ends(errors: Array, temperature: Array) -> tuple[float, float]:
+    """The share of the common and of the own variance in the coldest and the hottest tenth of the windows."""
+    low, high = np.quantile(temperature, (0.1, 0.9))
+    ends = (temperature < low) | (temperature > high)
+    count = errors.shape[1]
+    common = (errors.sum(axis=1) ** 2 - (errors**2).sum(axis=1)) / (count * (count - 1))
+    own = (errors**2).mean(axis=1) - common
+    return float(common[ends].sum() / common.sum()), float(own[ends].sum() / own.sum())
+
+
+def judged(cache: Path, seed: int) -> tuple[dict[str, list[float]], tuple[float, float]]:
     """Each rule's figures on one van, over the windows in which two sensors have an interval."""
     year = Van(seed, cache).year()
     widths = assumed(year.value, year.half_width)
@@ -73,7 +85,8 @@ def judged(cache: Path, seed: int) -> dict[str, list[float]]:
         for name, rule in RULES.items()
     }
     weights = best_weights(errors)
-    return {**found, "best": [rms((errors + shift) @ weights) / single for shift in wrong]}
+    found["best"] = [rms((errors + shift) @ weights) / single for shift in wrong]
+    return found, at_the_ends(errors, year.temperature[known].mean(axis=1))
 
 
 def rows(vans: list[dict[str, list[float]]]) -> Iterator[str]:
@@ -85,7 +98,16 @@ def rows(vans: list[dict[str, list[float]]]) -> Iterator[str]:
         yield f"| {name} | " + " | ".join(f"{each:.3f}" for each in figures) + " |"
 
 
-if __name__ == "__main__":
-    count = int(sys.argv[2]) if sys.argv[2:] else 40
+def main(cache: Path, count: int) -> None:
+    """Print the table and the shares."""
     with ProcessPoolExecutor(2) as pool:
-        print(*rows([*pool.map(partial(judged, Path(sys.argv[1])), range(SEED, SEED + count))]), sep="\n")
+        vans, ends = zip(*pool.map(partial(judged, cache), range(SEED, SEED + count)), strict=True)
+    print(*rows(list(vans)), sep="\n")
+    common, own = np.median(ends, axis=0)
+    print(
+        f"\nIn the coldest and the hottest tenth: {common:.0%} of the common variance, {own:.0%} of the own"
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else 40)
