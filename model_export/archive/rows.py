@@ -36,14 +36,15 @@ def read(part: Part, channels: Iterable[str], from_ms: int = 0) -> tuple[dict[st
     """The rows of each sensor of a part from a time on, and how many rows were left out for which reason."""
     wanted = tuple(dict.fromkeys(channels))
     with ExitStack() as stack:
-        files = [stack.enter_context(_open(path)) for path in part.files()]
+        paths = part.files()
+        files = [stack.enter_context(_open(path)) for path in paths]
         if not files:
             raise BadRecording(f"{part.folder}: expected Parquet files, got none; remove the empty folder")
         _require_one_unit(part, files)
         published = INPUTS in files[0].schema_arrow.names
         time = START if published else TIMESTAMP
         names = PUBLISHED if published else (SENSOR, TIMESTAMP, *wanted)
-        tables = [_table(file, names, time, part) for file in files]
+        tables = [_table(file, names, time, path) for file, path in zip(files, paths, strict=True)]
     table = pa.concat_tables(tables, promote_options="permissive") if tables[1:] else tables[0]
     if not table.num_rows:
         raise BadRecording(f"{part.folder}: expected rows, got none; remove the empty files")
@@ -114,19 +115,21 @@ def _open(path: Path) -> Any:
     try:
         return pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
-        raise BadRecording(f"{path}: expected Parquet, got something else or an incomplete file") from error
+        raise _damaged(path) from error
 
 
-def _table(file: Any, names: Iterable[str], time: str, part: Part) -> Any:
+def _table(file: Any, names: Iterable[str], time: str, path: Path) -> Any:
     there = file.schema_arrow.names
     if time not in there:
-        raise BadRecording(f"{part.folder}: expected a column {time}, got {', '.join(there[:12])}")
+        raise BadRecording(f"{path}: expected a column {time}, got {', '.join(there[:12])}")
     try:
         return file.read([name for name in names if name in there], use_threads=False)
     except (OSError, pa.ArrowException) as error:
-        raise BadRecording(
-            f"{part.folder}: expected Parquet, got something else or an incomplete file"
-        ) from error
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> BadRecording:
+    return BadRecording(f"{path}: expected Parquet, got a damaged or incomplete file; copy or make it again")
 
 
 def _times(column: Any, part: Part) -> Times:

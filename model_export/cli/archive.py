@@ -45,7 +45,10 @@ def recalibrate(
     engine = executor(jobs, scheduler, tls_ca, tls_cert, tls_key)
     with long_bar("recalibrating") as progress:
         figures = run(request, engine, say, progress)
-    skipped = tuple(f"skipped {one['name']}: {one['reason']}" for one in figures["skipped"])
+    skipped = tuple(
+        f"skipped {one['name']}: {one['reason'].removeprefix(one['name'] + ': ')}"
+        for one in figures["skipped"]
+    )
     print_result(CommandResult(figures, skipped, _sentence(figures)))
     if not figures["parts"]:
         raise typer.Exit(1)

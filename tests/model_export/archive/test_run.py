@@ -236,6 +236,10 @@ def test_bad_parts_are_named_and_counted_and_the_rest_is_done(tmp_path: Path) ->
     at_ms, columns = minutes("2024-02-01", 0.5)
     cut = save(archive / "sensor=CUT/month=2024-02/r.parquet", at_ms, columns)
     cut.write_bytes(cut.read_bytes()[:-100])
+    for name in ("first", "second"):
+        flipped = save(archive / f"sensor=FLIPPED/month=2024-02/{name}.parquet", at_ms, columns)
+    data = flipped.read_bytes()
+    flipped.write_bytes(data[:4] + bytes(40) + data[44:])  # a page; the end of the file is sound
     save(archive / "sensor=LONE/month=2024-02/r.parquet", at_ms, columns)
     for unit in ("mV", "nA"):
         save(archive / f"sensor=MIXED/month=2024-02/{unit}.parquet", at_ms, columns, units={"op1": unit})
@@ -245,15 +249,17 @@ def test_bad_parts_are_named_and_counted_and_the_rest_is_done(tmp_path: Path) ->
     save(archive / "sensor=EMPTY/month=2024-02/r.parquet", at_ms[:0], nothing)
     (archive / "sensor=BARE/month=2024-02").mkdir(parents=True)
     save(archive / "sensor=NARROW/month=2024-02/r.parquet", at_ms, {"op1": columns["op1"]})
-    names = ("5A2D", "CUT", "MIXED", "TWICE", "EMPTY", "BARE", "NARROW")
+    names = ("5A2D", "CUT", "FLIPPED", "MIXED", "TWICE", "EMPTY", "BARE", "NARROW")
     bundles = save_bundles(tmp_path / "bundles", *names)
     (bundles / "bad.bundle").write_bytes(b"no bundle")
     figures = recalibrated(archive, bundles, tmp_path / "out")
     reasons = {one["name"]: one["reason"].rpartition("/")[2] for one in figures["skipped"]}
+    damaged = "expected Parquet, got a damaged or incomplete file; copy or make it again"
     assert reasons == {
         "bad.bundle": reasons["bad.bundle"],
         "sensor=TWICE/month=2024-2": "month=2024-02 too; remove one",
-        "CUT in 2024-02": "r.parquet: expected Parquet, got something else or an incomplete file",
+        "CUT in 2024-02": f"r.parquet: {damaged}",
+        "FLIPPED in 2024-02": f"second.parquet: {damaged}",
         "LONE in 2024-02": "LONE: expected a bundle, got none; make one with model-export fit",
         "MIXED in 2024-02": "month=2024-02: op1: expected one unit, got mV and nA; convert one",
         "EMPTY in 2024-02": "month=2024-02: expected rows, got none; remove the empty files",
