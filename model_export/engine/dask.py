@@ -1,7 +1,7 @@
 """A Dask cluster as an executor. Its workers must see the same files under the same names."""
 
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -57,6 +57,8 @@ def cluster(scheduler: Scheduler, say: Say) -> Iterator[Executor]:
         if not client.nthreads():
             say(f"{scheduler.address}: the scheduler has no workers yet; the tasks wait for one")
         yield client.get_executor(pure=False)
+    except distributed.comm.CommClosedError as error:
+        raise BrokenExecutor("the scheduler is gone") from error
     finally:
         client.close(timeout=ANSWER_S)
 
