@@ -1,8 +1,8 @@
 """A Dask cluster as an executor. Its workers must see the same files under the same names."""
 
-from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Executor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from ipaddress import ip_address
@@ -42,6 +42,36 @@ class Scheduler:
             )
 
 
+class Tasks(Executor):
+    """The executor of a client.
+
+    Dask's own (`Client.get_executor`) leaves a future without an end if the scheduler dies while a row is on
+    its way: the error is raised where nobody sees it. Then `fleet` would wait for ever.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Run a function on a worker."""
+        ours: Future[Any] = Future()
+        self._client.submit(fn, *args, **kwargs, pure=False).add_done_callback(lambda its: end(ours, its))
+        return ours
+
+
+def end(ours: Future[Any], its: Any) -> None:
+    """End our future as Dask's has ended."""
+    try:
+        if its.status == "error":  # the task's own error
+            ours.set_exception(its.exception())
+        else:
+            with suppress(OSError, CancelledError):
+                ours.set_result(its.result())
+    finally:
+        if not ours.done():
+            ours.set_exception(BrokenExecutor("the scheduler is gone"))
+
+
 @contextmanager
 def cluster(scheduler: Scheduler, say: Say) -> Iterator[Executor]:
     """The cluster's executor; what waits is dropped if the block ends with an error."""
@@ -56,7 +86,7 @@ def cluster(scheduler: Scheduler, say: Say) -> Iterator[Executor]:
     try:
         if not client.nthreads():
             say(f"{scheduler.address}: the scheduler has no workers yet; the tasks wait for one")
-        yield client.get_executor(pure=False)
+        yield Tasks(client)
     except distributed.comm.CommClosedError as error:
         raise BrokenExecutor("the scheduler is gone") from error
     finally:

@@ -1,7 +1,7 @@
 """Many tasks on an executor: every task ends with its row or with its error, also if workers are killed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from contextlib import AbstractContextManager, suppress
 from typing import TypeVar
 
@@ -75,10 +75,7 @@ def _gather(
         executor.submit(_run, work, task): name for name, task in tasks.items()
     }
     for future in ended(futures):
-        try:
-            error = future.exception()
-        except CancelledError as lost:  # nobody here cancels: the scheduler is gone
-            raise BrokenExecutor("the scheduler is gone") from lost
+        error = future.exception()
         if isinstance(error, BrokenExecutor):
             raise error
         if error:

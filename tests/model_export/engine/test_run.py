@@ -2,12 +2,15 @@
 
 import os
 import signal
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from edge_agent.core.errors import BadRecording, BadSettings, RespireError
-from model_export.engine.dask import Scheduler
+from model_export.engine.dask import Scheduler, end
 from model_export.engine.processes import process_pool
 from model_export.engine.run import RESTARTS, run_all
 
@@ -54,3 +57,54 @@ def test_a_scheduler_on_this_machine_needs_no_certificate(address: str) -> None:
 def test_any_other_address_without_encryption_is_refused(address: str) -> None:
     with pytest.raises(BadSettings, match="expected tls://"):
         Scheduler(address).require_safe()
+
+
+@dataclass
+class OfDask:
+    """A future of Dask that has ended."""
+
+    status: str
+    result: Callable[[], str]
+
+    def exception(self) -> Exception | None:
+        return BadRecording("bad.csv") if self.status == "error" else None
+
+
+def failing(error: BaseException) -> Callable[[], str]:
+    def result() -> str:
+        raise error
+
+    return result
+
+
+@pytest.mark.parametrize("status", ["finished", "lost"])
+def test_a_row_of_the_cluster_is_ours(status: str) -> None:
+    """Also one that was lost with its worker: Dask makes it again."""
+    ours: Future[str] = Future()
+    end(ours, OfDask(status, lambda: "row"))
+    assert ours.result(0) == "row"
+
+
+@pytest.mark.parametrize(
+    ("its", "expected"),
+    [
+        (OfDask("error", failing(BadRecording("bad.csv"))), BadRecording),
+        (OfDask("cancelled", failing(CancelledError())), BrokenExecutor),
+        (OfDask("finished", failing(ConnectionError("closed"))), BrokenExecutor),
+        (OfDask("finished", failing(CancelledError())), BrokenExecutor),
+    ],
+)
+def test_a_future_ends_also_if_the_scheduler_dies_while_its_row_is_on_the_way(
+    its: OfDask, expected: type[Exception]
+) -> None:
+    """A future without an end would be waited for by `fleet` for ever."""
+    ours: Future[str] = Future()
+    end(ours, its)
+    assert isinstance(ours.exception(0), expected)
+
+
+def test_a_future_ends_also_after_an_error_that_nobody_expects() -> None:
+    ours: Future[str] = Future()
+    with pytest.raises(AttributeError):
+        end(ours, OfDask("finished", failing(AttributeError("None"))))
+    assert isinstance(ours.exception(0), BrokenExecutor)
