@@ -22,6 +22,7 @@ from edge_agent.settings import Consensus, Settings
 FACT = "consensus_until"  # the last estimate that the consensus of its window has
 LATELY_MS = 3_600_000  # a sensor without a window for so long is not waited for
 LONGEST_MS = 48 * 3_600_000  # after a start, at most so much is made up for: the windows written last
+MOST = 3_000  # windows that wait: a month. A sensor that sends times from 1970 on closes a million
 
 
 class _New(NamedTuple):
@@ -73,6 +74,8 @@ class Comparing:
             elif SEPARATOR not in each.sensor and self._takes(each.sensor):
                 self._newest = max(self._newest, each.id)
                 self._new.setdefault(each.start_ms, _New(None, each.id))
+        if len(self._new) > 2 * MOST:
+            self._new = dict(sorted(self._new.items())[-MOST:])
 
     def run_due(self, time: Timekeeper) -> None:
         """Make the consensus of one window; the next commit has it."""

@@ -11,7 +11,7 @@ import pytest
 
 from edge_agent.clock import Timekeeper
 from edge_agent.commit import GroupCommit
-from edge_agent.comparing import Comparing
+from edge_agent.comparing import MOST, Comparing
 from edge_agent.core.messages import Estimate
 from edge_agent.core.suspicions import Suspicions
 from edge_agent.derivations import Derivations
@@ -93,6 +93,19 @@ def test_it_waits_for_every_sensor_that_was_heard_lately(gateway: Gateway) -> No
     assert made["value"] == pytest.approx(1.1, abs=0.01)
     assert made["sensors"].keys() == {"A", "B", "C"}
     assert (made["seq"], made["revision"], made["cause"], made["quality"]) == (2, 0, None, 1)
+
+
+def test_a_flood_of_old_windows_of_one_sensor_neither_fills_the_memory_nor_hides_the_present(
+    gateway: Gateway,
+) -> None:
+    for flood in range(3):
+        first = -3 * MOST + flood * MOST
+        gateway.take(*(estimate("A", window, 1.0) for window in range(first, first + MOST)))
+    assert len(gateway._comparing._new) <= 2 * MOST
+    now = gateway.take(*(estimate(sensor, 0, 1.0) for sensor in "ABC"))
+    while not now:
+        now = gateway.settle()
+    assert (now[0]["start"], now[0]["value"]) == ("2024-02-01T00:00:00Z", 1.0)
 
 
 def test_a_sensor_that_is_late_is_not_waited_for_forever_and_revises_it(
