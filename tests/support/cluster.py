@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,16 @@ RECIPE = [line for block in re.findall(r"```sh\n(.*?)```", DOC, re.DOTALL) for l
 SETTINGS = dict(
     word.split("=", 1) for line in RECIPE if line.startswith("export ") for word in shlex.split(line)[1:]
 )
+
+
+def spawned(process: Process) -> list[psutil.Process]:
+    """The running processes that a program has started with multiprocessing."""
+    found = []
+    with suppress(psutil.Error):
+        for child in psutil.Process(process.pid).children(recursive=True):
+            with suppress(psutil.Error):  # it ends just now
+                found += [child] if "spawn_main" in " ".join(child.cmdline()) else []
+    return found
 
 
 class Cluster:
@@ -52,8 +63,7 @@ class Cluster:
 
     def workers(self) -> list[psutil.Process]:
         """The processes that run tasks; another process starts them, and starts them again."""
-        children = psutil.Process(self.worker.pid).children(recursive=True)
-        return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        return spawned(self.worker)
 
     def wait_for_workers(self) -> None:
         """Until both have told the scheduler that they are there."""

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -16,13 +18,13 @@ import pytest
 from deploy.demo.processes import Process
 from tests.support.archives import minutes, save, save_bundles
 from tests.support.broker import wait_until
-from tests.support.cluster import Cluster
+from tests.support.cluster import Cluster, spawned
 from tests.support.processes import run_program, start
 from tests.support.recordings import saved, tidy
 
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 SENSORS = 8
-RUNS, KILLS_A_RUN = 10, 2  # 20 random moments for each victim; a pool is made again three times at most
+KILLS, KILLS_A_RUN = 20, 2  # moments for each victim; a pool is made again three times at most
 needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="needs Dask: make faults installs it"
 )
@@ -40,18 +42,9 @@ def files(out: Path) -> dict[str, bytes]:
     }
 
 
-def workers(process: Process) -> list[psutil.Process]:
-    """The processes of the pool of a command."""
-    try:
-        children = psutil.Process(process.pid).children(recursive=True)
-        return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
-    except psutil.Error:
-        return []
-
-
 def kill_with_its_workers(process: Process) -> None:
     """Kill a command, and wait for its workers to see that their parent is gone."""
-    left = workers(process)
+    left = spawned(process)
     process.send_signal(signal.SIGKILL)
     process.wait()
     wait_until(lambda: not any(worker.is_running() for worker in left), 20, "the end of the workers")
@@ -95,18 +88,28 @@ def wait_a_moment(process: Process, seconds: float) -> None:
         time.sleep(0.02)
 
 
-def wait_for_rows(process: Process, out: Path, count: int) -> None:
+def wait_for_rows(process: Process, out: Path, rows: int) -> None:
     """Until so many sensors are done, however slow the machine is, or until the process ends."""
-    wait_until(lambda: process.poll() is not None or len([*out.glob("sensors/*.json")]) >= count, 300, "rows")
+    wait_until(lambda: process.poll() is not None or len([*out.glob("sensors/*.json")]) >= rows, 300, "rows")
 
 
-def disturbed(process: Process, out: Path, rng: random.Random, kill: Callable[[Process], Process]) -> Process:
-    """Kill at random moments of a run; `kill` returns the process that goes on."""
+def disturbed(
+    process: Process, out: Path, rng: random.Random, kill: Callable[[Process], Process]
+) -> tuple[Process, int]:
+    """Kill at random moments of a run; the process that goes on, and how often it was still running."""
+    kills = 0
     for rows in sorted(rng.sample(range(SENSORS + 1), KILLS_A_RUN)):
         wait_for_rows(process, out, rows)
-        wait_a_moment(process, rng.uniform(0.0, 2.0))
-        process = kill(process)
-    return process
+        wait_a_moment(process, rng.uniform(0.0, 0.5))
+        if process.poll() is None:
+            process, kills = kill(process), kills + 1
+    return process, kills
+
+
+def kill_one(found: list[psutil.Process], rng: random.Random) -> None:
+    for victim in rng.sample(found, min(1, len(found))):
+        with suppress(psutil.NoSuchProcess):
+            victim.kill()
 
 
 @pytest.mark.timeout(3_600)
@@ -115,9 +118,9 @@ def test_processes_that_are_killed(
     victim: str, recordings: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     """Whoever dies at whatever moment, the run ends with the files of an undisturbed one."""
-    rng = random.Random(victim)
-    for number in range(RUNS):
-        out = tmp_path / f"out-{number}"
+    rng, kills, numbers = random.Random(victim), 0, count()
+    while kills < KILLS:
+        out = tmp_path / f"out-{next(numbers)}"
 
         def begin(out: Path = out) -> Process:
             return fleet(recordings, out, ["--jobs", "2"], tmp_path)
@@ -126,11 +129,12 @@ def test_processes_that_are_killed(
             if victim == "command":
                 kill_with_its_workers(process)
                 return begin()
-            for worker in rng.sample(found := workers(process), min(1, len(found))):
-                worker.kill()
+            wait_until(lambda: spawned(process) or process.poll() is not None, 60, "a worker")
+            kill_one(spawned(process), rng)
             return process
 
-        process = disturbed(begin(), out, rng, kill)
+        process, hits = disturbed(begin(), out, rng, kill)
+        kills += hits
         assert process.wait(timeout=300) == 0, (tmp_path / "fleet.log").read_text()[-2000:]
         assert files(out) == expected
 
@@ -142,10 +146,10 @@ def test_a_cluster_whose_parts_are_killed(
     victim: str, recordings: Path, expected: dict[str, bytes], cluster: Cluster, tmp_path: Path
 ) -> None:
     """The recipe of docs/fleet.md over TLS: the same files, to the bit, as processes of one machine."""
-    rng = random.Random(victim)
+    rng, kills, numbers = random.Random(victim), 0, count()
     link_certificates(cluster, tmp_path)
-    for number in range(1 if victim == "nobody" else RUNS):
-        out = tmp_path / f"out-{number}"
+    while kills < (1 if victim == "nobody" else KILLS):
+        out = tmp_path / f"out-{next(numbers)}"
 
         def begin(out: Path = out) -> Process:
             return fleet(recordings, out, cluster.options(), tmp_path)
@@ -156,13 +160,14 @@ def test_a_cluster_whose_parts_are_killed(
                 process.wait()
                 return begin()
             if victim == "worker":
-                for worker in rng.sample(found := cluster.workers(), min(1, len(found))):
-                    worker.kill()
+                wait_until(cluster.workers, 60, "a worker")
+                kill_one(cluster.workers(), rng)
             elif victim == "scheduler":
                 cluster.restart()  # the command finds the new one
             return process
 
-        process = disturbed(begin(), out, rng, kill)
+        process, hits = disturbed(begin(), out, rng, kill)
+        kills += hits
         assert process.wait(timeout=300) == 0, (tmp_path / "fleet.log").read_text()[-2000:]
         assert files(out) == expected
 
