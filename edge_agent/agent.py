@@ -254,6 +254,8 @@ class Agent:
         ready = self._subscribed and not self._disk_refuses
         by_clock = ready and self._watch.due(self._time.elapsed_ms)
         now_ms = self._time.now_ms if by_clock and self._time.trusted else None
+        if now_ms is not None or (ready and self._revising.busy):
+            self._revise_due()
         steady_ms = self._time.elapsed_ms if by_clock else None
         estimates = self._pipeline.close(now_ms, self._time.synchronised, steady_ms)
         for estimate in estimates:
@@ -262,9 +264,6 @@ class Agent:
         self._maintenance.announce(self._changes.note(estimates))
         if self._alerting and estimates:
             self._alerting.update(estimates)
-        # After the closing, which may have moved a sensor's windows back: a revision waits for that commit.
-        if now_ms is not None or (ready and self._revising.busy):
-            self._revise_due()
 
     def _revise_due(self) -> None:
         """Revise the windows of one sensor, if late readings have waited for long enough."""

@@ -98,13 +98,10 @@ class GroupCommit:
         return bool(self._change.derived)
 
     def has_committed(self, due: Due, length_ms: int) -> bool:
-        """Whether the journal has every estimate, the late readings of windows that are due, and which of the
-        sensor's windows are closed.
-        """
+        """Whether the journal has every estimate, and the late readings of windows that are due."""
         late = (each.at_ms for each in self._change.late if each.sensor == due.sensor)
         starts_ms = {at_ms - at_ms % length_ms for at_ms in late}
-        moved = self._change.estimates or due.sensor in self._change.closed_until
-        return not moved and starts_ms.isdisjoint(due.starts_ms)
+        return not self._change.estimates and starts_ms.isdisjoint(due.starts_ms)
 
     def add_delivered(self, estimates: Iterable[int]) -> None:
         """Numbers of estimates that the broker has acknowledged."""

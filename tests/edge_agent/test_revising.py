@@ -194,17 +194,6 @@ def test_a_sensor_that_is_always_late_is_revised_although_more_readings_wait_for
     assert not gateway.commits.has_committed(due, WINDOW_MS), "of a window that is due"
 
 
-def test_a_revision_waits_until_the_journal_knows_that_windows_of_its_sensor_are_open_again(
-    gateway: Gateway,
-) -> None:
-    """A stamp from far ahead had closed them; the journal would call an open window closed."""
-    due = gateway.due()
-    gateway.commits.add_estimates([], {"5CB6": START_MS})
-    assert gateway.commits.has_committed(due, WINDOW_MS), "it is another sensor"
-    gateway.commits.add_estimates([], {due.sensor: START_MS})
-    assert not gateway.commits.has_committed(due, WINDOW_MS)
-
-
 def test_the_window_just_before_a_gap_ends_is_revised_although_it_had_no_reading(gateway: Gateway) -> None:
     """The first reading after a gap closes the windows before it; the second, a minute later, one more."""
     first, second = said(20, "op1")[:2]
