@@ -31,16 +31,16 @@ REVISE_LATER = "SELECT max(closed_ms) + 86400000 FROM estimate"
 
 def connect(path: Path, durability: str) -> tuple[Connection, bool]:
     """A sound journal of this version, and whether its log was damaged; an older one is migrated."""
-    ends = write_ahead_log.commits(path.with_name(path.name + "-wal"))
+    log = write_ahead_log.read(path)
     db = read_write(path)
     try:
         _configure(db, durability)
-        _, accepted, _ = db.execute("PRAGMA wal_checkpoint").fetchone()
+        busy, accepted, _ = db.execute("PRAGMA wal_checkpoint").fetchone()
         _prepare(db, path)
     except BaseException:
         db.close()  # the caller may rename a damaged file
         raise
-    return db, write_ahead_log.lost(ends, accepted)
+    return db, not busy and log.has_lost(accepted)
 
 
 def _configure(db: Connection, durability: str) -> None:

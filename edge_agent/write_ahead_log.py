@@ -1,6 +1,7 @@
-"""How much of SQLite's write-ahead log SQLite did not take: it drops all after the first damaged frame.
+"""How much of SQLite's write-ahead log is lost: SQLite silently drops all after the first damaged frame.
 
-The format is https://www.sqlite.org/fileformat2.html#walformat.
+The log's format is https://www.sqlite.org/fileformat2.html#walformat. Its index is the file `-shm`, with the
+format https://www.sqlite.org/walformat.html.
 """
 
 import struct
@@ -8,25 +9,45 @@ from collections.abc import Iterator
 from contextlib import suppress
 from os import SEEK_END
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
-HEADER, FRAME_HEADER = 32, 24
+HEADER, FRAME_HEADER, INDEX_HEADER = 32, 24, 48
+LITTLE_ENDIAN, BIG_ENDIAN = 0x377F0682, 0x377F0683  # how the words of a log are summed up
 
 
-def commits(log: Path) -> list[int]:
-    """The numbers, from 1, of the frames that end a transaction; -1 first if the header is damaged."""
-    with suppress(OSError), log.open("rb") as file:
+class Log(NamedTuple):
+    """A log and its index before SQLite opens them: then SQLite makes a new index from the sound frames."""
+
+    is_damaged: bool = False  # in its header
+    ends: tuple[int, ...] = ()  # the numbers, from 1, of the frames that end a transaction
+    committed: int = 0  # the frames that the last process committed; 0 if it is not known
+
+    def has_lost(self, accepted: int) -> bool:
+        """Whether commits are lost, if SQLite accepted only so many frames.
+
+        SQLite syncs frames before it counts them in the index. So after a power cut the index may count too
+        few, but never too many. Two torn transactions are a loss without a count, too: a power cut can tear
+        only the last one, which nobody was told of.
+        """
+        torn = sum(end > accepted for end in self.ends)
+        return self.is_damaged or accepted < self.committed or torn >= 2
+
+
+def read(path: Path) -> Log:
+    """The log of a SQLite file that is not open."""
+    salts, committed = _index(path.with_name(path.name + "-shm"))
+    with suppress(OSError), path.with_name(path.name + "-wal").open("rb") as file:
         header = file.read(HEADER)
-        if len(header) < HEADER:
-            return []
-        if not _header_is_sound(header):
-            return [-1]
-        [page_size] = struct.unpack_from(">I", header, 8)
-        return list(_commits(file, FRAME_HEADER + page_size, header[16:24]))
-    return []
+        if len(header) == HEADER:
+            if not _header_is_sound(header):
+                return Log(is_damaged=True)
+            [page_size] = struct.unpack_from(">I", header, 8)
+            ends = tuple(_ends(file, FRAME_HEADER + page_size, header[16:24]))
+            return Log(ends=ends, committed=committed if header[16:24] == salts else 0)
+    return Log(committed=committed)
 
 
-def _commits(file: BinaryIO, size: int, salts: bytes) -> Iterator[int]:
+def _ends(file: BinaryIO, size: int, salts: bytes) -> Iterator[int]:
     """A frame belongs to this log if it has its salts; behind them are frames of an older one."""
     frames = (file.seek(0, SEEK_END) - HEADER) // size
     for number in range(frames):
@@ -36,21 +57,33 @@ def _commits(file: BinaryIO, size: int, salts: bytes) -> Iterator[int]:
             yield number + 1
 
 
-def lost(ends: list[int], accepted: int) -> bool:
-    """Whether damage, and no power cut, is why SQLite accepted only so many frames.
-
-    A power cut can tear the last transaction, which nobody was told of. It cannot tear two.
-    """
-    return ends[:1] == [-1] or sum(end > accepted for end in ends) >= 2
+def _index(path: Path) -> tuple[bytes, int]:
+    """The salts of the log that a sound index belongs to, and how many of its frames are committed."""
+    with suppress(OSError), path.open("rb") as file:
+        header, again = file.read(INDEX_HEADER), file.read(INDEX_HEADER)
+        # SQLite writes the header twice: a process that is killed meanwhile leaves two that differ.
+        if header == again and len(header) == INDEX_HEADER and _index_is_sound(header):
+            return header[32:40], struct.unpack_from("=I", header, 16)[0]
+    return b"", 0
 
 
 def _header_is_sound(header: bytes) -> bool:
     [magic] = struct.unpack(">I", header[:4])
-    if magic not in (0x377F0682, 0x377F0683):
+    if magic not in (LITTLE_ENDIAN, BIG_ENDIAN):
         return False
-    words = struct.unpack((">" if magic & 1 else "<") + "6I", header[:24])
+    sums = _sums("<" if magic == LITTLE_ENDIAN else ">", header[:24])
+    return sums == struct.unpack(">2I", header[24:])
+
+
+def _index_is_sound(header: bytes) -> bool:
+    return _sums("=", header[:40]) == struct.unpack("=2I", header[40:])
+
+
+def _sums(byte_order: str, content: bytes) -> tuple[int, int]:
+    """SQLite's checksum of pairs of words."""
+    words = struct.unpack(f"{byte_order}{len(content) // 4}I", content)
     first = second = 0
     for even, odd in zip(words[::2], words[1::2], strict=True):
         first = (first + even + second) & 0xFFFFFFFF
         second = (second + odd + first) & 0xFFFFFFFF
-    return (first, second) == struct.unpack(">2I", header[24:])
+    return first, second

@@ -178,21 +178,72 @@ def test_a_format_0_batch_of_nonsense_is_skipped(tmp_path: Path) -> None:
         assert len(journal.damage) == len(blobs) - 1
 
 
-@pytest.mark.parametrize("end", ["header", "first", "last"])
-def test_a_damaged_log_is_noticed_where_no_power_cut_explains_it(tmp_path: Path, end: str) -> None:
-    """SQLite silently drops what comes after a damaged frame."""
-    (tmp_path / "work").mkdir()
-    with journal_in(tmp_path / "work") as journal:
-        for n in range(5):
+def killed_agent(directory: Path, index_after: int = 5, checkpoint_after: int = 0) -> tuple[Path, Path]:
+    """The log and its index of an agent that was killed after 5 commits; the index may be older."""
+    (directory / "work").mkdir()
+    with journal_in(directory / "work") as journal:
+        for n in range(1, 6):
             journal.commit(Change(readings=[reading(n)]), now_ms=0)
-        shutil.copy(tmp_path / "work" / "journal.db", tmp_path)
-        content = bytearray((tmp_path / "work" / "journal.db-wal").read_bytes())
-    content[{"header": 17, "first": 99, "last": -9}[end]] ^= 1
-    (tmp_path / "journal.db-wal").write_bytes(content)
+            if n == index_after:
+                shutil.copy(directory / "work" / "journal.db-shm", directory)
+            if n == checkpoint_after:
+                with written(directory / "work") as db:
+                    db.execute("PRAGMA wal_checkpoint")
+        for suffix in ("", "-wal"):
+            shutil.copy(directory / "work" / f"journal.db{suffix}", directory)
+    return directory / "journal.db-wal", directory / "journal.db-shm"
+
+
+def flip(file: Path, place: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("place", [17, 99, -9], ids=["header", "first frame", "last frame"])
+def test_a_flipped_bit_in_the_log_is_noticed(tmp_path: Path, place: int) -> None:
+    """SQLite silently drops what comes after a damaged frame."""
+    log, _ = killed_agent(tmp_path)
+    flip(log, place)
     with journal_in(tmp_path) as journal:
-        lost = f"{tmp_path}/journal.db-wal: the last commits are damaged and lost"
-        assert journal.damage == ([] if end == "last" else [lost])
-        assert len(open_readings(journal)) == (4 if end == "last" else 0)
+        assert journal.damage == [f"{log}: the last commits are damaged and lost"]
+        assert len(open_readings(journal)) == (4 if place == -9 else 0)
+
+
+@pytest.mark.parametrize("left", [None, 0, 20, 32, -1_200, -1])
+def test_a_log_that_is_cut_or_deleted_is_noticed(tmp_path: Path, left: int | None) -> None:
+    log, _ = killed_agent(tmp_path)
+    if left is None:
+        log.unlink()
+    else:
+        log.write_bytes(log.read_bytes()[:left])
+    with journal_in(tmp_path) as journal:
+        assert journal.damage == [f"{log}: the last commits are damaged and lost"]
+        assert len(open_readings(journal)) < 5
+
+
+@pytest.mark.parametrize("index_after", [0, 2], ids=["none", "older"])
+def test_a_power_cut_tears_the_last_commit_and_this_is_no_damage(tmp_path: Path, index_after: int) -> None:
+    """Nobody was told of that commit. The index may be older than the log, because it is never synced."""
+    log, _ = killed_agent(tmp_path, index_after)
+    flip(log, -9)
+    with journal_in(tmp_path) as journal:
+        assert (len(open_readings(journal)), journal.damage) == (4, [])
+
+
+def test_the_index_of_an_earlier_log_says_nothing_of_this_one(tmp_path: Path) -> None:
+    """It counts more commits than the log has after it began anew."""
+    killed_agent(tmp_path, index_after=4, checkpoint_after=4)
+    with journal_in(tmp_path) as journal:
+        assert (len(open_readings(journal)), journal.damage) == (5, [])
+
+
+@pytest.mark.parametrize("place", [16, 33, 41, 64])
+def test_a_damaged_index_costs_nothing(tmp_path: Path, place: int) -> None:
+    _, index = killed_agent(tmp_path)
+    flip(index, place)
+    with journal_in(tmp_path) as journal:
+        assert (len(open_readings(journal)), journal.damage) == (5, [])
 
 
 def test_a_journal_of_format_1_keeps_its_temperatures_and_revises_nothing_for_a_day(tmp_path: Path) -> None:
