@@ -160,7 +160,8 @@ class Cuts:
         (self._work / "readings.jsonl").write_text(readings)
         (self._work / "estimates.jsonl").write_text("\n".join(ear.estimates))
         said = (self._work / "said.jsonl").read_text().splitlines()
-        return judge(said, [line for line in readings.splitlines() if line.startswith("{")], ear.estimates)
+        rows = [line for line in readings.splitlines() if line.startswith("{")]
+        return judge(said, rows, ear.estimates, events.splitlines())
 
     def _start(self, *command: str) -> subprocess.Popen[bytes]:
         with (self._work / "children.log").open("ab") as log:

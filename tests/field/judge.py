@@ -26,21 +26,25 @@ class Verdict:
     windows_with_two_contents: int
     sequence_gaps: int
     wrong_means: int
+    events_of_damage: int
 
     @property
     def sound(self) -> bool:
-        """Nothing acknowledged is lost or doubled, every estimate is the mean of its readings."""
-        bad = (
-            self.lost + self.doubled + self.windows_with_two_contents + self.sequence_gaps + self.wrong_means
-        )
-        return bad == 0 and self.acknowledged > 0 and self.estimates > 0
+        """Nothing acknowledged is lost or doubled, every estimate is the mean of its readings, no alarm."""
+        bad = self.lost, self.doubled, self.windows_with_two_contents, self.sequence_gaps, self.wrong_means
+        return not (any(bad) or self.events_of_damage) and self.acknowledged > 0 and self.estimates > 0
 
     def __str__(self) -> str:
         return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in asdict(self).items())
 
 
-def judge(said: Iterable[str], readings: Iterable[str], estimates: Iterable[str]) -> Verdict:
-    """`said` is the stream's log, `readings` the journal as export prints it, `estimates` what arrived."""
+def judge(
+    said: Iterable[str], readings: Iterable[str], estimates: Iterable[str], events: Iterable[str]
+) -> Verdict:
+    """`said` is the stream's log, `readings` the journal as export prints it, `estimates` what arrived.
+
+    `events` are lines of the agent's log.
+    """
     expected = Counter(key for line in said for key in _said(json.loads(line)))
     found: Counter[Key] = Counter()
     values: dict[tuple[str, int, str], list[float]] = defaultdict(list)
@@ -64,6 +68,7 @@ def judge(said: Iterable[str], readings: Iterable[str], estimates: Iterable[str]
         windows_with_two_contents=sum(len(each) > 1 for each in contents.values()),
         sequence_gaps=_gaps(arrived),
         wrong_means=sum(_is_wrong(json.loads(text), values) for each in contents.values() for text in each),
+        events_of_damage=sum("journal.damaged" in line or "journal.set_aside" in line for line in events),
     )
 
 
