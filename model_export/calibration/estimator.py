@@ -126,7 +126,7 @@ class RespireRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         hyper = Hyperparameters(
             self.kernel, self.trend, self.length_scale, self.ridge, self.alpha, self.eta, self.steady
         )
-        return fit(train.inputs, train.auxiliary, train.target, hyper)
+        return fit(*train.arrays, hyper)
 
     def _forecast(self, before: Dataset, after: Dataset) -> Array:
         return self._fitted(before).predict(after.inputs, after.auxiliary)

@@ -144,7 +144,7 @@ def refit(model: Model) -> Callable[[Dataset], Fitted]:
     known, steady = model.provenance, len(model.warming)
     if known.get("tuning") == "evidence":
         return lambda train: evidence.fit(
-            *_arrays(train), kernel=model.kernel, steady=steady, power=model.power
+            *train.arrays, kernel=model.kernel, steady=steady, power=model.power
         )
     try:
         hyper = Hyperparameters(
@@ -160,11 +160,7 @@ def refit(model: Model) -> Callable[[Dataset], Fitted]:
         raise BadBundle(
             f"bundle of {model.sensor}: expected the hyperparameters it was fitted with; fit it again"
         ) from error
-    return lambda train: respire.fit(*_arrays(train), hyper)
-
-
-def _arrays(train: Dataset) -> tuple[Array, Array, Array]:
-    return train.inputs, train.auxiliary, train.target
+    return lambda train: respire.fit(*train.arrays, hyper)
 
 
 def require_fitted_to(model: Model, train: Dataset) -> None:

@@ -158,9 +158,7 @@ def tuned(train: Dataset, recipe: Recipe, progress: Progress | None = None) -> H
     from model_export.regression.tune import tune  # noqa: PLC0415 - optuna: the default does not need it
 
     return tune(
-        train.inputs,
-        train.auxiliary,
-        train.target,
+        *train.arrays,
         kernel=recipe.kernel,
         trend=recipe.trend,
         steady=len(train.warming),
@@ -174,15 +172,12 @@ def chosen(train: Dataset, recipe: Recipe, progress: Progress | None = None) -> 
     """What tuning chose on the train part, as a fit to any part of it."""
     if recipe.tuning == "folds":
         hyper = tuned(train, recipe, progress)
-        return lambda part: respire.fit(part.inputs, part.auxiliary, part.target, hyper)
+        return lambda part: respire.fit(*part.arrays, hyper)
     kernel, steady = recipe.kernel, len(train.warming)
-    arrays = train.inputs, train.auxiliary, train.target
-    power = evidence.choose_power(*arrays, recipe.powers, kernel=kernel, steady=steady)
+    power = evidence.choose_power(*train.arrays, recipe.powers, kernel=kernel, steady=steady)
     if progress:
         progress(1, 1)
-    return lambda part: evidence.fit(
-        part.inputs, part.auxiliary, part.target, kernel=kernel, steady=steady, power=power
-    )
+    return lambda part: evidence.fit(*part.arrays, kernel=kernel, steady=steady, power=power)
 
 
 def fit_with_interval(train: Dataset, fit_to: Fit, recipe: Recipe) -> Calibration:
@@ -230,9 +225,7 @@ def fit_model(train: Dataset, fit_to: Fit, recipe: Recipe) -> Calibration:
 
 def compressed(fitted: Fitted, train: Dataset, recipe: Recipe) -> Calibration:
     """The model of a full fit on as many support vectors as the recipe says."""
-    small = compress(
-        fitted, train.inputs, train.auxiliary, train.target, size=recipe.size, method=recipe.method
-    )
+    small = compress(fitted, *train.arrays, size=recipe.size, method=recipe.method)
     model = export.model_of(fitted, small, train, recipe.gas, recipe.sensor_type)
     return Calibration(fitted, small, model)
 

@@ -23,7 +23,7 @@ def s5_minus_s2(source: Dataset, targets: Sequence[Dataset]) -> float:
     train, test = split(source)
     if len(train) < MIN_WINDOWS:
         return nan
-    fitted = fit(train.inputs, train.auxiliary, train.target, Hyperparameters())
+    fitted = fit(*train.arrays, Hyperparameters())
     own = _adapted(fitted, train.inputs, train, test.inputs, test)
     moved = [score for target in targets if (score := _moved(fitted, train, target)) is not None]
     return float(np.median(moved)) - own if moved else nan

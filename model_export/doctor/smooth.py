@@ -39,7 +39,7 @@ class Smooth:
 
 def smooth(dataset: Dataset, memories_ms: Mapping[str, int] | None = None) -> Smooth:
     """The law of a dataset, with warming of these memories."""
-    data = standardised(dataset.inputs, dataset.auxiliary, dataset.target)
+    data = standardised(*dataset.arrays)
     u = regressors(data.x)
     weights = np.column_stack([data.z[:, None] ** k * u for k in range(DEGREE + 1)])
     design = np.column_stack([weights, _warmings(dataset, memories_ms or {})])

@@ -101,7 +101,7 @@ def digest(member: Member) -> str:
         f"{member.gas} {member.train.unit} {member.train.channels} {member.train.window_ms}{kind}".encode()
     )
     for part in (member.train, member.test):
-        for values in (part.start_ms, part.inputs, part.auxiliary, part.target):
+        for values in (part.start_ms, *part.arrays):
             data.update(values.tobytes())
     data.update(repr(sorted(member.train.temperatures.items())).encode())
     return data.hexdigest()[:16]

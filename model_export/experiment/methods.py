@@ -57,8 +57,7 @@ def _baseline(train: Dataset, setup: Setup, *, name: str) -> FittedMethod:
     if setup.warmed:
         train = train.warmed(recipe.memories_ms(train.window_ms))
     powers = recipe.powers if setup.power else (1.0,)
-    arrays = train.inputs, train.auxiliary, train.target
-    power = choose_power(*arrays, powers, kernel=recipe.kernel, steady=len(train.warming))
+    power = choose_power(*train.arrays, powers, kernel=recipe.kernel, steady=len(train.warming))
     found = baselines.search(name, replace(train, inputs=bend(train.inputs, power, measured)), setup.seed)
 
     def predict(inputs: Array, auxiliary: Array) -> Array:
@@ -139,5 +138,5 @@ def _weights(fitted: Fitted, train: Dataset) -> dict[str, list[Any]]:
 def _sizes(fitted: Fitted, train: Dataset, method: Method) -> list[dict[str, float]]:
     """R² on the train part against the number of support vectors."""
     sizes = [size for size in SIZES if size < len(train)]
-    points = curve(fitted, train.inputs, train.auxiliary, train.target, sizes=sizes, method=method)
+    points = curve(fitted, *train.arrays, sizes=sizes, method=method)
     return [asdict(point) for point in points]

@@ -54,6 +54,11 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.start_ms)
 
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """What a fit takes: inputs, auxiliary and target."""
+        return self.inputs, self.auxiliary, self.target
+
     def part(self, index: slice | NDArray[np.bool_] | NDArray[np.intp]) -> "Dataset":
         """Some of the windows."""
         return replace(
