@@ -21,10 +21,11 @@ narrower: √(h² - (q·τ)²) for a half-width h at the quantile q.
 No method gives coverage where conditions are unlike the recording: another season, site or sensor.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, inf, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ from scipy.special import ndtri, stdtrit  # scipy.stats takes a second to import
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Interval, Model
-from model_export.recordings.dataset import Dataset
+from model_export.recordings.dataset import Dataset, Index
 from model_export.recordings.recording import REFERENCE
 
 LEVEL = 0.9
@@ -85,16 +86,13 @@ def leave_out(dataset: Dataset, estimate: Estimate) -> dict[str, Held]:
         "temperature": (dataset.auxiliary, IN_VALUE),
         REFERENCE: (dataset.target, IN_VALUE),
     }
-    found = {
-        name: _held(dataset, estimate, np.argsort(values, kind="stable"), count)
-        for name, (values, count) in orders.items()
-    }
+    found = {name: _stretches(dataset, estimate, *order) for name, order in orders.items()}
     return {**found, LATER: _later(dataset, estimate)}
 
 
 def measured(parts: Mapping[str, Held], level: float = LEVEL) -> Interval:
     """The interval that covers the windows of every kind of stretch that was left out."""
-    held = _together(parts)
+    held = _together(parts.values())
     if len(held.residual) < 2:
         raise BadRecording("interval: expected at least 2 held-out windows; add a longer recording")
     size = np.abs(held.residual)
@@ -133,9 +131,9 @@ def _widest(parts: Mapping[str, Held], values: Array, day: NDArray[np.int64], le
     return max(*each, _quantile(values, day, level))
 
 
-def _together(parts: Mapping[str, Held]) -> Held:
+def _together(parts: Iterable[Held]) -> Held:
     """All of them as one."""
-    fields = ((part.residual, part.estimate, part.day) for part in parts.values())
+    fields = ((part.residual, part.estimate, part.day) for part in parts)
     return Held(*(np.concatenate(column) for column in zip(*fields, strict=True)))
 
 
@@ -146,28 +144,22 @@ def coverage(held: Held, interval: Interval) -> float:
 
 def _later(dataset: Dataset, estimate: Estimate) -> Held:
     """Each quarter of the time but the first, estimated from what came before."""
-    found = []
-    for start, end in _quarters(len(dataset)):
-        held = dataset.part(slice(start, end))
-        there = estimate(dataset.part(slice(start)), held)
-        found.append((held.target - there, there, held.start_ms // DAY_MS))
-    return Held(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    bounds = np.linspace(0, len(dataset), STRETCHES + 1).round().astype(int).tolist()
+    quarters = pairwise(bounds[1:])
+    return _together(_held(dataset, estimate, slice(start), slice(start, end)) for start, end in quarters)
 
 
-def _quarters(count: int) -> list[tuple[int, int]]:
-    bounds = np.linspace(0, count, STRETCHES + 1).round().astype(int).tolist()
-    return [*pairwise(bounds[1:])]
+def _stretches(dataset: Dataset, estimate: Estimate, values: NDArray[Any], count: int) -> Held:
+    """Each of `count` stretches of the values, estimated from all others."""
+    stretches = np.array_split(np.argsort(values, kind="stable"), count)
+    left = [np.isin(np.arange(len(dataset)), stretch) for stretch in stretches]
+    return _together(_held(dataset, estimate, ~each, each) for each in left)
 
 
-def _held(dataset: Dataset, estimate: Estimate, order: NDArray[np.intp], count: int) -> Held:
-    found = []
-    for left in np.array_split(order, count):
-        kept = np.ones(len(dataset), dtype=bool)
-        kept[left] = False
-        held = dataset.part(~kept)
-        there = estimate(dataset.part(kept), held)
-        found.append((held.target - there, there, held.start_ms // DAY_MS))
-    return Held(*(np.concatenate(column) for column in zip(*found, strict=True)))
+def _held(dataset: Dataset, estimate: Estimate, kept: Index, left: Index) -> Held:
+    held = dataset.part(left)
+    there = estimate(dataset.part(kept), held)
+    return Held(held.target - there, there, held.start_ms // DAY_MS)
 
 
 def _line(above: Array, size: Array) -> tuple[float, float]:

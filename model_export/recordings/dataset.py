@@ -28,6 +28,7 @@ MOST_PER_MS = 500  # a reading of one channel, on average in a window: as the ag
 
 Stamp = Literal["auto", "average", "start", "end"]
 SensorType = Literal["electrochemical", "metal-oxide"]
+Index = slice | NDArray[np.bool_] | NDArray[np.intp]  # of some windows
 _Means = dict[str, dict[int, float]]  # column -> {window start: mean}
 
 
@@ -59,7 +60,7 @@ class Dataset:
         """What a fit takes: inputs, auxiliary and target."""
         return self.inputs, self.auxiliary, self.target
 
-    def part(self, index: slice | NDArray[np.bool_] | NDArray[np.intp]) -> "Dataset":
+    def part(self, index: Index) -> "Dataset":
         """Some of the windows."""
         return replace(
             self,
