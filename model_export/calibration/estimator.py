@@ -1,5 +1,6 @@
 """RESPIRE as a scikit-learn estimator, for pipelines and grid searches."""
 
+from dataclasses import replace
 from math import nan
 from pathlib import Path
 from typing import Any, Self
@@ -97,18 +98,7 @@ class RespireRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         """
         check_is_fitted(self)
         self._require_temperature()
-        train = self._train
-        named = Dataset(
-            name="RespireRegressor",
-            sensor=sensor,
-            channels=train.channels,
-            unit=unit,
-            start_ms=train.start_ms,
-            inputs=train.inputs,
-            auxiliary=train.auxiliary,
-            target=train.target,
-            window_ms=window_ms,
-        )
+        named = replace(self._train, name="RespireRegressor", sensor=sensor, unit=unit, window_ms=window_ms)
         small = compressed(self.fitted_, named, Recipe(size=size, gas=gas))
         export.write(small.model, Path(path), named, estimate=small.predict(named))
         return Path(path)
