@@ -22,7 +22,7 @@ from model_export.calibration.fit import FitResult, Progress, Recipe, Source, fi
 from model_export.calibration.fit import evaluate as scored
 from model_export.doctor import agreement, words
 from model_export.doctor.diagnose import findings_of
-from model_export.doctor.examination import examined, examined_alone
+from model_export.doctor.examination import examined, examined_alone, judged
 from model_export.doctor.finding import Finding
 from model_export.doctor.prepare import case_of
 from model_export.doctor.units import remarks, remarks_beside
@@ -55,8 +55,7 @@ class Fit:
         """Write a page with plots, and the plots and their numbers beside it."""
         from model_export.calibration.report import write  # noqa: PLC0415 - matplotlib takes a second
 
-        judged = {"verdict": self.verdict, "findings": [asdict(finding) for finding in self.findings]}
-        write(self.result, {**self.figures, **judged}, Path(path))
+        write(self.result, {**self.figures, **judged(self.findings)}, Path(path))
         return Path(path)
 
 
