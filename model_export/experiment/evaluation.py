@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from edge_agent.core.errors import RespireError
+from model_export.engine.run import reason
 from model_export.experiment.cases import FittedMethod, rows, same_sensor
 from model_export.experiment.ledger import Fit, Ledger, Task
 from model_export.experiment.methods import COSTS, METHODS, Setup
@@ -76,7 +77,7 @@ def evaluate(
         say(f"{ledger.path(task)}: expected a whole fit, got a damaged one; it is fitted again")
     work = partial(fit_one, collection.members, settings, ledger)
     errors = in_parallel(work, _costly_first(missing, collection.members), jobs, progress, say)
-    failed = [Skipped(str(task), _reason(error)) for task, error in errors.items()]
+    failed = [Skipped(str(task), reason(error)) for task, error in errors.items()]
     kept = _kept(ledger, methods, collection.members)
     if not kept:
         raise RespireError(f"{out}: expected at least one fit, got none; {failed[0].reason}")
@@ -142,8 +143,3 @@ def _costly_first(tasks: Sequence[Task], members: Sequence[Member]) -> dict[Task
     windows = {member.place: len(member.train) for member in members}
     costs = {task: COSTS[task.method] * windows[task.place] for task in tasks}
     return dict(sorted(costs.items(), key=lambda pair: -pair[1]))
-
-
-def _reason(error: BaseException) -> str:
-    text = next(iter(str(error).splitlines()), "")
-    return text if isinstance(error, RespireError) else f"{type(error).__name__}: {text}"
