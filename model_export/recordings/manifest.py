@@ -2,11 +2,11 @@
 
 import csv
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.windows import WINDOW_MS
@@ -16,6 +16,7 @@ from model_export.recordings.names import TABLES, Place, require_writable
 from model_export.recordings.recording import CELL
 from model_export.recordings.stamps import parse_window
 
+Value = TypeVar("Value")
 MANIFESTS = ("manifest.csv", "manifest.toml")
 COLUMNS = ("path", "sensor", "site", "season")
 MORE = ("unit", "gas", "columns", "timezone", "reference", "window", "sensor_type")  # optional
@@ -135,26 +136,19 @@ def _entry(manifest: Path, row: Mapping[str, Any]) -> Entry:
         (manifest.parent / given["path"],),
         given["unit"] or "ppm",
         given["gas"] or "CO",
-        _columns(given["columns"]),
+        _parsed("columns", given["columns"], parse_columns),
         given["timezone"] or None,
         _one_of("reference", given["reference"] or "auto", get_args(Stamp)),
-        _window(given["window"]) if given["window"] else None,
+        _parsed("window", given["window"], parse_window) if given["window"] else None,
         _one_of("sensor_type", given["sensor_type"], get_args(SensorType)) if given["sensor_type"] else None,
     )
 
 
-def _columns(text: str) -> dict[str, str]:
+def _parsed(name: str, text: str, parse: Callable[[str], Value]) -> Value:
     try:
-        return parse_columns(text)
+        return parse(text)
     except ValueError as error:
-        raise BadRecording(f"columns: {error}") from error
-
-
-def _window(text: str) -> int:
-    try:
-        return parse_window(text)
-    except ValueError as error:
-        raise BadRecording(f"window: {error}") from error
+        raise BadRecording(f"{name}: {error}") from error
 
 
 def _one_of(name: str, text: str, known: tuple[str, ...]) -> Any:
