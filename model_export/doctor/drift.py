@@ -62,7 +62,7 @@ class Drift:
         return explained > self.null and abs(self.change.change) > MATERIAL * self.spread
 
 
-def drift(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Drift | None:
+def drift(dataset: Dataset, smooth: Smooth) -> Drift | None:
     """The ramp or step that explains most of the residual; None where the recording is too short."""
     days = (dataset.start_ms - dataset.start_ms[0]) // DAY_MS
     if days[-1] + 1 < FEWEST_DAYS:
@@ -76,11 +76,11 @@ def drift(dataset: Dataset, smooth: Smooth, seed: int = 0) -> Drift | None:
     step = 1 + int(np.argmax(shares[1:]))
     best = 0 if shares[0] >= shares[step] else step
     rest = smooth.tamed - _part(free[:, best], smooth.tamed)
-    null = _by_chance(free, 0.0, rest, days, seed).max(axis=1)
+    null = _by_chance(free, 0.0, rest, days).max(axis=1)
     unit = smooth.data.target_scale.spread
     sizes = unit * (smooth.tamed @ free) / lengths
     return Drift(
-        shape=_shape(free, smooth.tamed, days, step, seed),
+        shape=_shape(free, smooth.tamed, days, step),
         ramp=Change(float(sizes[0]), float(shares[0])),
         step=Change(float(sizes[step]), float(shares[step])),
         at=int(places[step - 1]),
@@ -148,13 +148,13 @@ def _shapes(dataset: Dataset, places: NDArray[np.int64]) -> Array:
     return np.column_stack([ramp, steps.astype(float)])
 
 
-def _shape(free: Array, error: Array, days: NDArray[np.int64], step: int, seed: int) -> str:
+def _shape(free: Array, error: Array, days: NDArray[np.int64], step: int) -> str:
     """Which of the two explains the observed lead of the best step over the ramp."""
     lead = float(_leads(_strengths(free, error[None]))[0])
     drawn = []
     for shape in (0, step):
         there = _part(free[:, shape], error)
-        drawn.append(_leads(_by_chance(free, there, error - there, days, seed)))
+        drawn.append(_leads(_by_chance(free, there, error - there, days)))
     as_ramp, as_step = lead <= np.quantile(drawn[0], LEVEL), lead >= np.quantile(drawn[1], 1.0 - LEVEL)
     return "unclear" if as_ramp == as_step else "ramp" if as_ramp else "step"
 
@@ -175,12 +175,12 @@ def _strengths(free: Array, errors: Array) -> Array:
     return np.asarray((errors @ free) ** 2 / whole)
 
 
-def _by_chance(free: Array, there: Array | float, rest: Array, days: NDArray[np.int64], seed: int) -> Array:
+def _by_chance(free: Array, there: Array | float, rest: Array, days: NDArray[np.int64]) -> Array:
     """The strengths of each shape where `rest` is shuffled around `there`, (SHUFFLES, k).
 
     Not all at once: the shuffles of a year take a third of a gigabyte.
     """
-    drawn, size = _shuffled(rest, days, seed), 1 + AT_ONCE // len(rest)
+    drawn, size = _shuffled(rest, days), 1 + AT_ONCE // len(rest)
     found = []
     for done in range(0, SHUFFLES, size):
         rows = np.empty((min(size, SHUFFLES - done), len(rest)))
@@ -190,9 +190,9 @@ def _by_chance(free: Array, there: Array | float, rest: Array, days: NDArray[np.
     return np.concatenate(found)
 
 
-def _shuffled(error: Array, days: NDArray[np.int64], seed: int) -> Iterator[Array]:
+def _shuffled(error: Array, days: NDArray[np.int64]) -> Iterator[Array]:
     """The residual with its days shuffled, some with the sign changed, SHUFFLES times (n,)."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     parts = [error[days == day] for day in np.unique(days)]
     for _ in range(SHUFFLES):
         signs = rng.choice((-1.0, 1.0), len(parts))

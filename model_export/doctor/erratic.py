@@ -44,14 +44,14 @@ class Curves:
         )
 
 
-def curves(smooth: Smooth, seed: int = 0) -> Curves:
+def curves(smooth: Smooth) -> Curves:
     """Weights fitted with little smoothing, and the null band of such a fit."""
     data = smooth.data
     u = regressors(data.x)
     ridge = Ridge(functions("matern32", LENGTH_SCALE, data.z, u), data.z, u, RIDGE, TREND)
     at = np.quantile(data.z, np.linspace(*INNER, PLACES))
     weights = ridge.weights(smooth.fitted + smooth.tamed).at(at)
-    null = np.array([ridge.weights(error).at(at) for error in _moved(smooth.tamed, seed)])
+    null = np.array([ridge.weights(error).at(at) for error in _moved(smooth.tamed)])
     spread = np.maximum(null.std(axis=0), 1e-12)
     widest = np.quantile(np.max(np.abs(null) / spread, axis=1), LEVEL, axis=0)
     scale = data.auxiliary_scale
@@ -99,9 +99,9 @@ def finding(case: Case, found: Curves) -> Finding:
     )
 
 
-def _moved(error: Array, seed: int) -> list[Array]:
+def _moved(error: Array) -> list[Array]:
     """The residuals rotated in time, half of them with the sign changed: same autocorrelation, no signal."""
-    rng, n = np.random.default_rng(seed), len(error)
+    rng, n = np.random.default_rng(0), len(error)
     places = rng.integers(n // 20, n - n // 20, DRAWS)
     return [
         np.roll(error, place) * sign

@@ -55,23 +55,23 @@ class Scan:
     blocks: int
 
 
-def scan(minutes: Minutes, furthest: int = FURTHEST, seed: int = 0) -> Scan | None:
-    """The scan over ± `furthest` minutes, or None where too few blocks overlap."""
-    x, y = _padded(fast(minutes), furthest)
+def scan(minutes: Minutes) -> Scan | None:
+    """The scan over ± FURTHEST minutes, or None where too few blocks overlap."""
+    x, y = _padded(fast(minutes))
     usable = _usable(x, y)
     blocks = int(usable.sum())
     if blocks < FEWEST_BLOCKS:
         return None
     weights = np.zeros((1 + RESAMPLES, len(usable)))
-    weights[:, usable] = block_weights(blocks, seed)
+    weights[:, usable] = block_weights(blocks)
     moments = _moments(x, y, weights)
     share = explained(moments)
-    places, lags = np.argmax(share, axis=1), np.arange(-furthest, furthest + 1)
+    places, lags = np.argmax(share, axis=1), np.arange(-FURTHEST, FURTHEST + 1)
     return Scan(
         lags,
         share[0].copy(),
         lags[places],
-        {int(lags[place]): moments.at(int(place)) for place in (furthest, places[0])},
+        {int(lags[place]): moments.at(int(place)) for place in (FURTHEST, places[0])},
         blocks,
     )
 
@@ -90,10 +90,10 @@ def explained(moments: Moments) -> Array:
     return np.where(varies, part / np.where(varies, moments.variance, 1.0), 0.0)
 
 
-def _padded(minutes: Minutes, furthest: int) -> tuple[Array, Array]:
-    """The channels (d, m + 2·furthest) and the reference (m,): NaN fills the last block and the margins."""
+def _padded(minutes: Minutes) -> tuple[Array, Array]:
+    """The channels (d, m + 2·FURTHEST) and the reference (m,): NaN fills the last block and the margins."""
     fill = -len(minutes.reference) % BLOCK
-    margins = (0, 0), (furthest, furthest + fill)
+    margins = (0, 0), (FURTHEST, FURTHEST + fill)
     x = np.pad(minutes.channels, margins, constant_values=np.nan)
     return x, np.pad(minutes.reference, (0, fill), constant_values=np.nan)
 

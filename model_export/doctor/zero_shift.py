@@ -22,7 +22,6 @@ from model_export.doctor.resample import block_weights
 from model_export.doctor.smooth import DEGREE, huber
 from model_export.recordings.dataset import Dataset
 
-RESAMPLES = 200
 ALPHA = 0.01  # for all deployments of a sensor together
 
 
@@ -55,7 +54,7 @@ def shifts(names: Sequence[str], datasets: Sequence[Dataset]) -> Shifts:
     own = (owner[:, None] == np.arange(len(datasets))).astype(float)
     _, residual, tamed = huber(np.column_stack([terms, own]), target)
     moments = _by_day(terms, target - residual + tamed, owner, datasets)
-    weights = [block_weights(len(each), seed, RESAMPLES) for seed, each in enumerate(moments)]
+    weights = [block_weights(len(each), seed) for seed, each in enumerate(moments)]
     drawn = [_level(np.tensordot(w, m, axes=1)) for w, m in zip(weights, moments, strict=True)]
     base = _middle(_zeros(drawn, base=0)[0][0])
     zeros, gains = _zeros(drawn, base)
