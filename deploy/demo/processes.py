@@ -67,8 +67,8 @@ def free_port() -> int:
     return port
 
 
-def listening(port: int, host: str = HOST) -> bool:
-    """Whether a port accepts connections."""
-    with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=0.5):
+def listening(port: int) -> bool:
+    """Whether a loopback port accepts connections."""
+    with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=0.5):
         return True
     return False

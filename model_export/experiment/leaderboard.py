@@ -34,19 +34,19 @@ class Paired:
     p_by_sensor: float = nan
 
 
-def scores(table: pd.DataFrame, methods: Sequence[str], column: str = "r2") -> pd.DataFrame:
-    """One row a case, one column a method; only cases that all methods have."""
-    wide = table[table["method"].isin(methods)].pivot(index=CASE, columns="method", values=column)
+def scores(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """R², one row a case, one column a method; only cases that all methods have."""
+    wide = table[table["method"].isin(methods)].pivot(index=CASE, columns="method", values="r2")
     return wide.reindex(columns=list(methods)).dropna()
 
 
-def wins(wide: pd.DataFrame, tie: float = TIE) -> "pd.Series[int]":
+def wins(wide: pd.DataFrame) -> "pd.Series[int]":
     """How often each method was best, or as good as the best.
 
     >>> wins(pd.DataFrame({"RR": [0.9, 0.5], "DT": [0.899, 0.7]})).to_dict()
     {'RR': 1, 'DT': 2}
     """
-    return wide.ge(wide.max(axis=1) - tie, axis=0).sum()
+    return wide.ge(wide.max(axis=1) - TIE, axis=0).sum()
 
 
 def rivals(methods: Sequence[str], respire: str) -> list[str]:

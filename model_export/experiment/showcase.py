@@ -31,12 +31,12 @@ def shifted(found: Experiment, method: str, kind: str, suspects: Collection[str]
     return _case(found, method, (str(most["sensor"]), str(most["dataset"]), str(most["target_dataset"])))
 
 
-def spoilt(found: Experiment, method: str, suspects: Collection[str] = (), count: int = 2) -> list[Case]:
-    """The cases where the worst 5 % of windows cost most R², with adapter, one a target dataset."""
+def spoilt(found: Experiment, method: str, suspects: Collection[str] = ()) -> list[Case]:
+    """The two cases where the worst 5 % of windows cost most R², with adapter, one a target dataset."""
     rows = _own(found, method, TRANSFERS, suspects)
     rows = rows[(rows["scenario"] == "S2") & (rows["r2_trimmed"] >= GOOD)]
     rows = rows.assign(cost=rows["r2_trimmed"] - rows["r2"]).sort_values("cost", ascending=False)
-    first = rows.drop_duplicates("target_dataset")[:count]
+    first = rows.drop_duplicates("target_dataset")[:2]
     return [
         _case(found, method, key) for key in first[["sensor", *JUDGED]].itertuples(index=False, name=None)
     ]

@@ -35,10 +35,10 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def png(figure: Figure, dpi: int = 200) -> bytes:
+def png(figure: Figure) -> bytes:
     """The figure as a PNG file."""
     file = BytesIO()
-    figure.savefig(file, format="png", dpi=dpi)
+    figure.savefig(file, format="png", dpi=200)
     figure.set_layout_engine("none")  # it is laid out now: to draw it again takes half the time
     return file.getvalue()
 

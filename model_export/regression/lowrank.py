@@ -15,13 +15,13 @@ TOLERANCE = 1e-10  # the largest prior variance of f(z) that may be left out
 CHUNK = 1 << 16
 
 
-def pivot(kernel: str, length_scale: float, z: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
+def pivot(kernel: str, length_scale: float, z: Array) -> tuple[Array, Array]:
     """Pivoted Cholesky of the Gram matrix: landmarks (r,) and the factor L (n, r), LLᵀ ≈ G.
 
     Each step takes the temperature that the landmarks so far explain least.
     """
     left, columns, chosen = np.ones(len(z)), np.empty((16, len(z))), list[int]()
-    while len(chosen) < len(z) and left.max() > tolerance:
+    while len(chosen) < len(z) and left.max() > TOLERANCE:
         rank, new = len(chosen), int(left.argmax())
         if rank == len(columns):
             columns = np.concatenate([columns, np.empty_like(columns)])
