@@ -3,40 +3,20 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from model_export.bundle import Bundle as Bundle
+    from model_export.bundle import Bundle as Bundle  # noqa: I001 - ruff would write one statement a name
     from model_export.calibration.estimator import RespireRegressor as RespireRegressor
     from model_export.calibration.fit import Recipe as Recipe
     from model_export.library import (
         Adapted as Adapted,
-    )
-    from model_export.library import (
         Evaluation as Evaluation,
-    )
-    from model_export.library import (
         Fit as Fit,
-    )
-    from model_export.library import (
         Transferred as Transferred,
-    )
-    from model_export.library import (
         adapt as adapt,
-    )
-    from model_export.library import (
         diagnose as diagnose,
-    )
-    from model_export.library import (
         evaluate as evaluate,
-    )
-    from model_export.library import (
         fit as fit,
-    )
-    from model_export.library import (
         load_bundle as load_bundle,
-    )
-    from model_export.library import (
         load_recording as load_recording,
-    )
-    from model_export.library import (
         transfer as transfer,
     )
     from model_export.recordings.mending import Mending as Mending
