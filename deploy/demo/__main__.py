@@ -25,7 +25,6 @@ from deploy.demo.processes import HOST, Process, free_port, listening, uninterru
 
 SENSORS = ("1FEA", "5092", "5A2D", "5CB6", "B5FF", "D3EB")
 DATASETS = ("T-W", "B-W")  # 1FEA has only a fifth of T-W, which is too little by itself
-TRIALS = 6  # of tuning; 15 give the same R² on the van
 SPEED_UP = 900  # a window a second
 SEED = 1
 FITS_AT_ONCE = 2
@@ -147,7 +146,7 @@ def fit(place: Path) -> None:
 def fitting(place: Path, sensor: str) -> contextlib.AbstractContextManager[Process]:
     """Tune, fit, compress and export one sensor."""
     data = [place / "colocation" / f"{sensor}_{dataset}.csv" for dataset in DATASETS]
-    options = ["--sensor", sensor, "--out", place / "bundles" / f"{sensor}.bundle", "--trials", TRIALS]
+    options = ["--sensor", sensor, "--out", place / "bundles" / f"{sensor}.bundle"]
     options += ["--valid-for", "none"]  # the co-location is simulated in 2023
     return child(place / f"fit-{sensor}.log", script("model-export"), "fit", *data, *options)
 
