@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pandas as pd
 
-from model_export.calibration import model_plots
-from model_export.experiment import board_plots, case_plots, showcase
+from model_export.experiment import board_plots, case_plots, model_plots, showcase
 from model_export.experiment.cases import KINDS, TRANSFERS
 from model_export.experiment.evaluation import Experiment
 from model_export.experiment.leaderboard import (
