@@ -20,7 +20,7 @@ Key = Annotated[Path | None, typer.Option("--tls-key", help="Dask: our key (PEM)
 
 
 def executor(
-    jobs: int, scheduler: str, ca: Path | None = None, cert: Path | None = None, key: Path | None = None
+    jobs: int, scheduler: str = "", ca: Path | None = None, cert: Path | None = None, key: Path | None = None
 ) -> Callable[[], AbstractContextManager[Executor]]:
     """How to open the processes of this machine, or a cluster."""
     if not scheduler:

@@ -1,7 +1,7 @@
 """`model-export experiment` and `breakdown`: the paper's evaluation, and its theorem by simulation."""
 
 import os
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -71,8 +71,9 @@ def experiment(
 
     names = tuple(name.strip() for name in methods.split(",") if name.strip())
     jobs = jobs or os.cpu_count() or 1
-    request = Request(source, out, names, jobs, quick, corrected, trials, seed, window, sensor_type)
-    request = replace(request, inputs=inputs, power=power)
+    request = Request(
+        source, out, names, jobs, quick, corrected, trials, seed, window, sensor_type, inputs, power
+    )
     with long_bar("fitting") as progress:
         figures = run(request, say, progress)
     skipped = tuple(f"skipped {one['name']}: {one['reason']}" for one in figures["skipped"])

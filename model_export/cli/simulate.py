@@ -1,7 +1,6 @@
 """`model-export simulate`: a co-location on disk, or a van over MQTT."""
 
 import json
-import os
 import signal
 import sys
 import threading
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from edge_agent.core.errors import RespireError
+from model_export.cli.console import long_bar, say
+from model_export.cli.engine import executor
 from model_export.simulator.campaign import OUTLIERS, SENSORS, SWAPPED
 
 if TYPE_CHECKING:
@@ -157,8 +158,6 @@ def _save(network: "Network", directory: Path) -> None:
 
 
 def _save_city(directory: Path, seed: int, count: int, days: int, outliers: float, jobs: int) -> None:
-    from model_export.cli.console import long_bar, say  # noqa: PLC0415
-    from model_export.engine.processes import process_pool  # noqa: PLC0415
     from model_export.engine.run import run_all  # noqa: PLC0415
     from model_export.files import write_atomically  # noqa: PLC0415
     from model_export.simulator.city import HEADER, City, names, record  # noqa: PLC0415
@@ -166,9 +165,7 @@ def _save_city(directory: Path, seed: int, count: int, days: int, outliers: floa
     city = City(directory, seed, days, outliers)
     tasks = {name: name for name in names(count)}
     with long_bar("simulating") as progress:
-        lines = run_all(
-            partial(record, city), tasks, lambda: process_pool(jobs or os.cpu_count() or 1), say, progress
-        )
+        lines = run_all(partial(record, city), tasks, executor(jobs), say, progress)
     if lines.failed:
         raise RespireError(next(iter(lines.failed.values())))
     manifest = [HEADER, *(line for name in tasks for line in lines[name]), ""]
@@ -191,7 +188,7 @@ def _ride(way: "Ride") -> None:
         done = ride(way, stop)
     _tell({"sent": done.sent, "acknowledged": done.acknowledged})
     if done.acknowledged < done.sent:
-        print("model-export: the broker did not acknowledge every reading", file=sys.stderr)
+        say("model-export: the broker did not acknowledge every reading")
         raise typer.Exit(1)
 
 
