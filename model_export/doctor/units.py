@@ -38,13 +38,13 @@ def check(cases: Sequence[Case]) -> Iterator[Finding]:
     Threshold: they are outside AMBIENT_C.
     """
     for case in cases:
-        if line := warn_temperature(case.windows):
-            low, high = map(float, np.percentile(case.windows.auxiliary, [5.0, 95.0]))
+        ends = _ends(case.windows)
+        if not _is_ambient(ends):
             yield case.finding(
                 "temperature_unit",
                 "warning",
-                {"low": low, "high": high, "expected": list(AMBIENT_C)},
-                f"temperatures are {line.partition('temperature: ')[2].rpartition(';')[0]}",
+                {"low": float(ends[0]), "high": float(ends[1]), "expected": list(AMBIENT_C)},
+                f"temperatures are {_not_ambient(ends)[0]}",
                 "Convert the column to °C, the unit in which the sensor sends it.",
             )
 
@@ -88,16 +88,8 @@ def warn_against(model: Model, dataset: Dataset) -> str | None:
 
 def warn_temperature(dataset: Dataset) -> str | None:
     """A line if the temperatures are not outdoor air in °C, with the unit in which they are."""
-    ends = np.percentile(dataset.auxiliary, [5.0, 95.0]) if len(dataset) else np.zeros(2)
-    if _is_ambient(ends):
-        return None
-    better = [unit for unit, (zero, step) in TO_CELSIUS.items() if _is_ambient((ends - zero) / step)]
-    hint = f"{better[0]} would be; convert it" if better else "check the thermometer"
-    low, high = AMBIENT_C
-    return (
-        f"{dataset.name}: temperature: mostly {ends[0]:.4g} to {ends[1]:.4g}, "
-        f"which is not outdoor air in °C ({low:g} to {high:g}); {hint}"
-    )
+    ends = _ends(dataset)
+    return None if _is_ambient(ends) else f"{dataset.name}: temperature: {'; '.join(_not_ambient(ends))}"
 
 
 def warn_outside(model: Model, dataset: Dataset) -> str | None:
@@ -121,8 +113,21 @@ def warn_outside(model: Model, dataset: Dataset) -> str | None:
     )
 
 
+def _ends(dataset: Dataset) -> Array:
+    """Most temperatures are between these two."""
+    return np.percentile(dataset.auxiliary, [5.0, 95.0]) if len(dataset) else np.zeros(2)
+
+
 def _is_ambient(ends: Array) -> bool:
     return bool(AMBIENT_C[0] <= ends[0] and ends[1] <= AMBIENT_C[1])
+
+
+def _not_ambient(ends: Array) -> tuple[str, str]:
+    """What is wrong, and what to do."""
+    better = [unit for unit, (zero, step) in TO_CELSIUS.items() if _is_ambient((ends - zero) / step)]
+    low, high = AMBIENT_C
+    words = f"mostly {ends[0]:.4g} to {ends[1]:.4g}, which is not outdoor air in °C ({low:g} to {high:g})"
+    return (f"{words}; {better[0]} would be", "convert it") if better else (words, "check the thermometer")
 
 
 def _span(model: Model, name: str) -> str:
