@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from edge_agent.core.errors import RespireError
 from edge_agent.core.kernel import Array
 from model_export.calibration.fit import Fit, FitResult, Recipe, Source, chosen
-from model_export.recordings.catalogue import load
-from model_export.recordings.dataset import MIN_WINDOWS, Dataset
+from model_export.recordings.dataset import MIN_WINDOWS, Dataset, windows
+from model_export.recordings.tables import read
 from model_export.regression.metrics import r2
 
 
@@ -59,20 +59,11 @@ def in_words(one: Contribution) -> str:
 def _starts_ms(path: Path, like: Dataset, source: Source) -> NDArray[np.int64]:
     """The windows of one file; none if it is no recording by itself."""
     channels = [name for name in like.channels if name not in like.warming]
-    stamp, window_ms = source.reference, source.window_ms
     try:
-        alone = load(
-            [path],
-            like.sensor,
-            like.unit,
-            source.layout,
-            channels=channels,
-            reference=stamp,
-            window_ms=window_ms,
-        )
+        alone = read([path], like.sensor, source.layout, channels)
+        return windows(alone, like.unit, source.reference, source.window_ms).start_ms
     except RespireError:
         return np.empty(0, dtype=np.int64)
-    return alone.start_ms
 
 
 def _contribution(name: str, own: NDArray[np.bool_], result: FitResult, fit_to: Fit) -> Contribution:

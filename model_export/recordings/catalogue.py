@@ -77,10 +77,7 @@ def collect(
     members = []
     for entry in entries:
         try:
-            usual = replace(
-                entry, window=entry.window or window_ms, sensor_type=entry.sensor_type or sensor_type
-            )
-            members.append(_read(usual, test_share))
+            members.append(_read(entry, test_share, window_ms, sensor_type))
         except RespireError as error:
             skipped.append(Skipped(str(entry.place), _OPTION.sub(r"a manifest's \1", str(error))))
     if not members:
@@ -104,13 +101,11 @@ def load(
     return windows(recording, unit, reference, window_ms)
 
 
-def _read(entry: Entry, test_share: float) -> Member:
-    layout = Layout(entry.columns, entry.timezone)
-    owner, stamp = entry.place.sensor, entry.reference
-    dataset = load(
-        entry.paths, owner, entry.unit, layout, reference=stamp, window_ms=entry.window or WINDOW_MS
-    )
+def _read(entry: Entry, test_share: float, window_ms: int, sensor_type: SensorType) -> Member:
+    """`window_ms` and `sensor_type` are for an entry that does not say them."""
+    recording = read(entry.paths, entry.place.sensor, Layout(entry.columns, entry.timezone))
+    dataset = windows(recording, entry.unit, entry.reference, entry.window or window_ms)
     require_trainable(dataset)
     train, test = split(dataset, test_share)
     require_trainable(train)
-    return Member(entry.place, entry.gas, train, test, entry.sensor_type or "electrochemical")
+    return Member(entry.place, entry.gas, train, test, entry.sensor_type or sensor_type)
