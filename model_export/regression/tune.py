@@ -122,29 +122,26 @@ def tune(
 
     Rows are expected in the order of time.
     """
-    data = standardised(inputs, auxiliary, target)
+    data, known = standardised(inputs, auxiliary, target), Hyperparameters(kernel, trend, steady=steady)
     validation = CrossValidation(data, kernel, trend, folds(len(data.z)), steady)
     length_scale = lru_cache(None)(lambda q: max(length_scale_quantile(data.z, q), SHORTEST))
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
     for done in range(trials):
         trial = study.ask()
-        hyper = replace(_suggest(trial, kernel, trend, length_scale), steady=steady)
-        study.tell(trial, validation.score(hyper))
+        study.tell(trial, validation.score(_suggest(trial, known, length_scale)))
         if progress:
             progress(done + 1, trials)
-    best = _suggest(study.best_trial, kernel, trend, length_scale)
-    return Tuned(replace(best, steady=steady), study.best_value)
+    return Tuned(_suggest(study.best_trial, known, length_scale), study.best_value)
 
 
 def _suggest(
-    trial: optuna.trial.BaseTrial, kernel: str, trend: float, length_scale: Callable[[float], float]
+    trial: optuna.trial.BaseTrial, known: Hyperparameters, length_scale: Callable[[float], float]
 ) -> Hyperparameters:
     """The paper's search space. Quantiles have steps of 0.02, so that trials share factors."""
     alpha = trial.suggest_categorical("alpha", ALPHAS)
-    return Hyperparameters(
-        kernel=kernel,
-        trend=trend,
+    return replace(
+        known,
         length_scale=length_scale(trial.suggest_float("quantile", 0.1, 0.9, step=0.02)),
         ridge=trial.suggest_categorical("ridge", RIDGES),
         alpha=alpha,
