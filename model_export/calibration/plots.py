@@ -181,7 +181,7 @@ def _dots(axes: Axes, x: Array, y: Array, n_train: int) -> None:
 def _follow(axes: Axes, model: Model, dataset: Dataset) -> None:
     """The estimate as a line in its interval, the reference as dots: neither hides the other."""
     estimate = model.predict(dataset.inputs, dataset.auxiliary)
-    times, reference, curve = with_gaps(dataset.start_ms, dataset.target, estimate)
+    times, (reference, curve) = with_gaps(dataset.start_ms, dataset.target, estimate)
     if model.interval:
         half = model.interval.half_widths(curve)
         label = f"{model.interval.level:.0%} interval"

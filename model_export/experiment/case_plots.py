@@ -54,8 +54,8 @@ def series(cases: Sequence[Case], title: str) -> Figure:
     figure = blank(0.7 + 2.0 * len(cases), title)
     panels = figure.subplots(len(cases), squeeze=False)[:, 0]
     for axes, case in zip(panels, cases, strict=True):
-        times, reference, plain = with_gaps(case.start_ms, case.reference, case.estimate)
-        _, _, adapted = with_gaps(case.start_ms, case.reference, case.adapted)
+        found = case.reference, case.estimate, case.adapted
+        times, (reference, plain, adapted) = with_gaps(case.start_ms, *found)
         axes.plot(times, reference, color=INK, lw=1.0, label="reference")
         axes.plot(times, plain, color=ORANGE, lw=1.0, ls="--", label="without adapter")
         axes.plot(times, adapted, color=BLUE, lw=1.0, label="with adapter")

@@ -86,11 +86,9 @@ def times_of(at_ms: NDArray[np.int64]) -> NDArray[np.datetime64]:
     return at_ms.astype("datetime64[ms]")
 
 
-def with_gaps(
-    start_ms: NDArray[np.int64], reference: Array, estimate: Array
-) -> tuple[NDArray[np.datetime64], Array, Array]:
-    """The series with a NaN before each gap, so that no line crosses an outage."""
+def with_gaps(start_ms: NDArray[np.int64], *series: Array) -> tuple[NDArray[np.datetime64], list[Array]]:
+    """Times and series with a NaN before each gap, so that no line crosses an outage."""
     step_ms = int(np.median(np.diff(start_ms))) if len(start_ms) > 1 else 0
     after = np.flatnonzero(np.diff(start_ms) > 4 * step_ms) + 1
     times = np.insert(start_ms, after, start_ms[after - 1] + step_ms)
-    return times_of(times), np.insert(reference, after, np.nan), np.insert(estimate, after, np.nan)
+    return times_of(times), [np.insert(values, after, np.nan) for values in series]
