@@ -96,14 +96,10 @@ def _beside(page: Path, shown: Sequence[Picture], rows: pd.DataFrame, figures: M
 
 def _facts(figures: Mapping[str, Any], notes: Sequence[str], path: Path) -> list[Section]:
     where = f"The folder {folder_of(path).name} has the plots as SVG, and figures.csv and windows.csv."
-    return [
-        Section("All figures", where, tables=[[("figure", "value"), *_flat(figures)]]),
-        *(
-            [Section("Notes", tables=[[["about the recording"], *([note] for note in notes)]])]
-            if notes
-            else []
-        ),
-    ]
+    found = [Section("All figures", where, tables=[[("figure", "value"), *_flat(figures)]])]
+    if notes:
+        found.append(Section("Notes", tables=[[["about the recording"], *([note] for note in notes)]]))
+    return found
 
 
 def _targets(model: Model, dataset: Dataset, where: str) -> Section:

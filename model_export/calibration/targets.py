@@ -70,16 +70,16 @@ def targets(reference: Array, estimate: Array, gas: str, unit: str) -> Targets:
 
 def rows(found: Targets, r2: float, rmse: float, bias: float, gas: str, unit: str) -> list[tuple[str, ...]]:
     """The figures as a table: name, value, what is asked for."""
-    epa = EPA_O3 if gas == "O3" else {}
+    epa = {name: f"EPA: {target}" if gas == "O3" else "" for name, target in EPA_O3.items()}
     at = f"at {found.limit:.3g} {unit}"
     asked = f"class 1: {INDICATIVE.get(gas, USUAL):g} % or less, class 2: {ESTIMATION:g} % or less"
     reached = "none" if found.class_ is None else str(found.class_)
     return [
         ("figure", "value", "target"),
-        ("R²", f"{r2:.3f}", f"EPA: {epa['R²']}" if epa else ""),
-        ("slope", f"{found.slope:.3f}", f"EPA: {epa['slope']}" if epa else ""),
-        ("intercept", f"{found.intercept:+.3g} {unit}", f"EPA: {epa['intercept']}" if epa else ""),
-        ("RMSE", f"{rmse:.3g} {unit}", f"EPA: {epa['RMSE']}" if epa else ""),
+        ("R²", f"{r2:.3f}", epa["R²"]),
+        ("slope", f"{found.slope:.3f}", epa["slope"]),
+        ("intercept", f"{found.intercept:+.3g} {unit}", epa["intercept"]),
+        ("RMSE", f"{rmse:.3g} {unit}", epa["RMSE"]),
         ("RMSE in % of the mean reference", f"{found.nrmse_percent:.0f} %", ""),
         ("bias", f"{bias:+.3g} {unit}", ""),
         ("precision: standard deviation of the error", f"{found.precision:.3g} {unit}", ""),

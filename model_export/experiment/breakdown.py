@@ -24,9 +24,7 @@ BANDWIDTH = 1.0
 FRACTIONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 STRENGTHS = (1.0, 3.0, 10.0)  # standard deviations of the true targets
 RIDGE = 1e-3
-TOLERANCE = (
-    0.05  # root mean square error, in standard deviations of the true targets, that counts as recovered
-)
+TOLERANCE = 0.05  # standard deviations, too: the root mean square error that counts as recovered
 ROUNDS = 500
 
 Regress = Callable[[Array], Array]
