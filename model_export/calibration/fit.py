@@ -11,7 +11,7 @@ from edge_agent.core.card import valid_until
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import is_sensor
-from edge_agent.core.model import Model
+from edge_agent.core.model import Interval, Model
 from edge_agent.core.windows import WINDOW_MS
 from model_export.calibration import export
 from model_export.calibration.interval import (
@@ -181,18 +181,19 @@ def chosen(train: Dataset, recipe: Recipe, progress: Progress | None = None) -> 
 
 def fit_with_interval(train: Dataset, fit_to: Fit, recipe: Recipe) -> Calibration:
     """The model of the train part, with an interval from windows that other models did not see."""
-    calibration = _with_interval(fit_model(train, fit_to, recipe), train, fit_to, recipe)
-    interval, noise = calibration.model.interval, recipe.reference_noise
-    if interval is None or not noise:
-        return calibration
-    interval = without_noise(interval, noise, float(np.mean(train.target)))
-    return replace(calibration, model=replace(calibration.model, interval=interval))
+    calibration = fit_model(train, fit_to, recipe)
+    interval, covered = _interval(calibration, train, fit_to, recipe)
+    if recipe.reference_noise:
+        interval = without_noise(interval, recipe.reference_noise, float(np.mean(train.target)))
+    return replace(calibration, model=replace(calibration.model, interval=interval), covered=covered)
 
 
-def _with_interval(calibration: Calibration, train: Dataset, fit_to: Fit, recipe: Recipe) -> Calibration:
-    """With the interval of what the reference would read."""
+def _interval(
+    calibration: Calibration, train: Dataset, fit_to: Fit, recipe: Recipe
+) -> tuple[Interval, dict[str, float]]:
+    """The interval of what the reference would read, and its coverage of left-out stretches."""
     if recipe.tuning == "folds":
-        return _with_constant_interval(calibration, train, fit_to, recipe)
+        return _constant_interval(calibration, train, fit_to, recipe), {}
 
     def estimate(kept: Dataset, left: Dataset) -> Array:
         inputs, auxiliary = left.inputs, left.auxiliary
@@ -201,20 +202,16 @@ def _with_interval(calibration: Calibration, train: Dataset, fit_to: Fit, recipe
 
     held = leave_out(train, estimate)
     interval = measured(held, recipe.level)
-    covered = {name: coverage(part, interval) for name, part in held.items()}
-    return replace(calibration, model=replace(calibration.model, interval=interval), covered=covered)
+    return interval, {name: coverage(part, interval) for name, part in held.items()}
 
 
-def _with_constant_interval(
-    calibration: Calibration, train: Dataset, fit_to: Fit, recipe: Recipe
-) -> Calibration:
+def _constant_interval(calibration: Calibration, train: Dataset, fit_to: Fit, recipe: Recipe) -> Interval:
     same_size = replace(recipe, size=len(calibration.compressed.support))
 
     def estimate(before: Dataset, after: Dataset) -> Array:
         return fit_model(before, fit_to, same_size).model.predict(after.inputs, after.auxiliary)
 
-    interval = forward_conformal(train, estimate, recipe.level)
-    return replace(calibration, model=replace(calibration.model, interval=interval))
+    return forward_conformal(train, estimate, recipe.level)
 
 
 def fit_model(train: Dataset, fit_to: Fit, recipe: Recipe) -> Calibration:
