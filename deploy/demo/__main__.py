@@ -121,8 +121,10 @@ def workplace() -> Iterator[Path]:
 def simulate(place: Path) -> None:
     """A co-location of six packages with a reference, to fit the models to."""
     say.print("simulating a winter of six sensors beside a reference, at two sites in Lucknow")
-    out = place / "colocation"
-    run(place, script("model-export"), "simulate", out, "--seed", SEED, "--datasets", ",".join(DATASETS))
+    log, options = place / "model-export.log", ("--seed", SEED, "--datasets", ",".join(DATASETS))
+    with child(log, script("model-export"), "simulate", place / "colocation", *options) as process:
+        if process.wait():
+            raise Failure(tail(log))
 
 
 def fit(place: Path) -> None:
@@ -188,14 +190,6 @@ def van(place: Path, port: int, seconds: float, truth: Path) -> Iterator[Process
     limit = ["--seconds", seconds] if seconds < float("inf") else []
     with child(place / "van.log", script("model-export"), "simulate", "--live", *options, *limit) as process:
         yield process
-
-
-def run(place: Path, *arguments: object) -> None:
-    """Run one command to its end."""
-    log = place / f"{Path(str(arguments[0])).name}.log"
-    with child(log, *arguments) as process:
-        if process.wait():
-            raise Failure(tail(log))
 
 
 def wait_for(condition: Callable[[], bool], process: Process, log: Path) -> None:
