@@ -27,7 +27,7 @@ def offset(scan: Scan | None) -> int:
     """
     if scan is None:
         return 0
-    low, high = interval(scan.best.astype(float), LEVEL)
+    low, high = _between(scan)
     beyond = low >= TOLERANCE or high <= -TOLERANCE
     best = int(scan.best[0])
     gain = explained(scan.moments[best])[:, 0] - explained(scan.moments[0])[:, 0]
@@ -43,9 +43,7 @@ def changed(halves: Sequence[Scan | None]) -> bool:
     first, second = halves
     if first is None or second is None or not (offset(first) or offset(second)):
         return False
-    (low, high), (other_low, other_high) = (
-        interval(each.best.astype(float), LEVEL) for each in (first, second)
-    )
+    (low, high), (other_low, other_high) = _between(first), _between(second)
     known = max(high - low, other_high - other_low) <= WIDEST and _follows(first) and _follows(second)
     return known and (other_low - high >= TOLERANCE or low - other_high >= TOLERANCE)
 
@@ -82,7 +80,7 @@ def _changed(case: Case, first: Scan, second: Scan) -> Finding:
 def _wrong(case: Case, scan: Scan, minutes: int) -> Finding:
     right = float(scan.explained[scan.lags == minutes][0])
     now = float(scan.explained[scan.lags == 0][0])
-    low, high = interval(scan.best.astype(float), LEVEL)
+    low, high = _between(scan)
     evidence = {
         "minutes": minutes,
         "low": low,
@@ -105,13 +103,18 @@ def _wrong(case: Case, scan: Scan, minutes: int) -> Finding:
     )
 
 
+def _between(scan: Scan) -> tuple[float, float]:
+    """The minutes between which the best lag is, at LEVEL."""
+    return interval(scan.best.astype(float), LEVEL)
+
+
 def _follows(scan: Scan) -> bool:
     """Whether R² at the best lag is above 0."""
     return least(explained(scan.moments[int(scan.best[0])])[:, 0], LEVEL) > 0.0
 
 
 def _half(scan: Scan) -> dict[str, float]:
-    low, high = interval(scan.best.astype(float), LEVEL)
+    low, high = _between(scan)
     return {
         "minutes": int(scan.best[0]),
         "low": low,
