@@ -211,7 +211,7 @@ def adapt_windows(
     """The same for windows, wherever they come from; `place` is for findings, `found` are known ones."""
     model = bundle.model
     part, test = split(dataset, test_share)
-    moved = _sealed(_noted(export.renewed(adapted(model, part, how), part), adapted_on=dataset.name))
+    moved = _sealed(export.renewed(adapted(model, part, how), part), adapted_on=dataset.name)
     before, after = scored(model, test), scored(moved, test)
     level = moved.interval.level if moved.interval else None
     found = (*found, *agreement.check(model.sensor, place, after, level))
@@ -226,7 +226,7 @@ def transfer(bundle: Bundle, source: Recording, target: Recording, *, strict: bo
     found = [finding for one in (source, target) for finding in examined_alone(one, how, strict=strict)]
     there, here = (beside(model, one, None) for one in (source, target))
     moved, fitted = transfers.transfer(model, there, here)
-    made = _sealed(_noted(moved, transferred_from=model.sensor))
+    made = _sealed(moved, transferred_from=model.sensor)
     notes = (*of_another_sensor(source, model.sensor), *there.notes, *here.notes)
     return Transferred(Bundle(made), fitted, tuple(found), notes)
 
@@ -269,10 +269,6 @@ def _converted(recording: Recording, model: Model, unit: str | None) -> Recordin
     return replace(recording, series=moved, notes=(*recording.notes, note), unit="")
 
 
-def _noted(model: Model, **facts: str) -> Model:
-    return replace(model, provenance={**model.provenance, **facts})
-
-
-def _sealed(model: Model) -> Model:
-    """The model as an agent reads it, with its id."""
-    return bundles.decode(bundles.encode(model))
+def _sealed(model: Model, **facts: str) -> Model:
+    """The model as an agent reads it, with its id and with more provenance."""
+    return bundles.decode(bundles.encode(replace(model, provenance={**model.provenance, **facts})))

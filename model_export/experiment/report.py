@@ -168,7 +168,7 @@ def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pic
         )
     unit = picked[0].train.unit
     yield Picture(model_plots.weight_curves(curves, unit, "Weights over temperature"), caption, "weights")
-    lost = {f"{name}": showcase.losses(found, name) for name in variants(found.methods)}
+    lost = {name: showcase.losses(found, name) for name in variants(found.methods)}
     caption = (
         "On the train parts, over all fits: median and middle half. The dotted line is a loss of 0.01. A "
         "loss under 0.00001 is drawn as 0.00001."
