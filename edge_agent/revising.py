@@ -85,7 +85,12 @@ class Revising:
             return self._backlog.due
         if not self._revisions.any_wait:
             return None
-        return self._revisions.due(time.now_ms, time.elapsed_ms, self._journal.closed_until())
+        # The journal notes with the next commit which windows have opened again.
+        closed_until = {
+            sensor: min(closed_ms, self._windows.closed_until(sensor))
+            for sensor, closed_ms in self._journal.closed_until().items()
+        }
+        return self._revisions.due(time.now_ms, time.elapsed_ms, closed_until)
 
     def revise(self, due: Due, time: Timekeeper) -> Revised | None:
         """Some new estimates of the windows that are due, and of later ones that these change.
@@ -96,6 +101,8 @@ class Revising:
         if self._backlog is None:
             model = self._models.get(due.sensor)
             self._backlog = Backlog(due, time.elapsed_ms, self._journal, self._pipeline, model, self._shape)
+            # At once: some had no reading in time, never closed, and could open in a later turn.
+            self._windows.note_closed(due.sensor, due.starts_ms)
         backlog = self._backlog
         try:
             if not backlog.go_on(self._turn_s):
@@ -106,7 +113,6 @@ class Revising:
         part = backlog.take(self._at_once)
         numbers = {each.start_ms: each.revision for each in part}
         self._revisions.resume(due.sensor, numbers, time.now_ms)
-        self._windows.note_closed(due.sensor, numbers)
         self.between_parts = bool(backlog.estimates)
         if self.between_parts:
             return Revised(part, [])

@@ -215,9 +215,14 @@ class Windows:
         state.note_closed_ahead()
 
     def note_closed(self, sensor: str, starts_ms: Iterable[int]) -> None:
-        """Windows that revisions have estimated; some had no reading in time, and never closed here."""
+        """Windows that a revision estimates; some had no reading in time, and never closed here."""
         state = self._sensors.setdefault(sensor, _Sensor())
         state.closed = array("q", sorted({*state.closed, *starts_ms})[-CLOSED_REMEMBERED:])
+
+    def closed_until(self, sensor: str) -> int:
+        """The start of a sensor's first window that is open or can open."""
+        state = self._sensors[sensor]
+        return min([state.horizon_ms, *state.open])
 
     def take_closed_until(self) -> dict[str, int]:
         """{sensor: closed_until_ms} for `resume`, of the sensors where it changed since the last call.

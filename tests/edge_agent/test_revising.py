@@ -14,7 +14,7 @@ from edge_agent.core.errors import JournalUnavailable
 from edge_agent.core.messages import Estimate, Reading
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.revisions import Due
-from edge_agent.core.windows import Windows
+from edge_agent.core.windows import Outcome, Windows
 from edge_agent.journal import Journal
 from edge_agent.revising import Revising
 from tests.conftest import make_warming_model
@@ -34,17 +34,19 @@ class Gateway:
         self.time = Timekeeper(self.clock, doubt_ms=0)
         self.journal = Journal(directory / "journal.db", WINDOW_MS, "process-crash")
         self.commits = GroupCommit(self.journal, "boot-1", 60_000, 20)
-        self._windows, models = Windows(), {"5A2D": make_warming_model("5A2D")}
-        self._pipeline = Pipeline(self._windows, models, "van-1")
+        self.windows, models = Windows(), {"5A2D": make_warming_model("5A2D")}
+        self._pipeline = Pipeline(self.windows, models, "van-1")
+        for sensor, closed_ms in self.journal.closed_until().items():
+            self.windows.resume(sensor, closed_ms)
         times_ms = 600_000, 24 * HOUR_MS
-        made = self.journal, self._pipeline, self._windows, models
+        made = self.journal, self._pipeline, self.windows, models
         self.revising = Revising(*made, *times_ms, turn_s=0.0, at_once=at_once)
 
     def take(self, readings: list[Reading]) -> None:
         for each in readings:
-            self._windows.add(each, each.at_ms)
+            self.windows.add(each, each.at_ms)
             self.commits.add_readings([each])
-            self.commits.add_estimates(self._pipeline.close(), self._windows.take_closed_until())
+            self.commits.add_estimates(self._pipeline.close(), self.windows.take_closed_until())
             self.commits.commit(self.clock.wall_ms)
 
     def take_late(self, readings: list[Reading]) -> None:
@@ -161,6 +163,20 @@ def test_a_window_that_closes_meanwhile_is_revised_with_the_others(gateway: Gate
     gateway.take(said(WINDOWS, "temperature", warmer=9.0) + said(WINDOWS + 1, "op1"))
     [last] = [each for each in gateway.revise() if each.start_ms == START_MS + WINDOWS * WINDOW_MS]
     assert (last.revision, last.supersedes) == (1, 0)
+
+
+def test_a_window_that_is_being_revised_does_not_open_again(tmp_path: Path) -> None:
+    """A stamp from far ahead had closed it; the clock that rejects such stamps opens what is not closed."""
+    made = Gateway(tmp_path)
+    with closing(made.journal):
+        made.take([Reading("5A2D", "op1", 4_000_000_000_000, 9.0)])
+        made.take_late(said(0, "op1"))
+        made.commits.commit(made.clock.wall_ms)
+        made.pass_ms(HOUR_MS)
+        assert made.turn(made.due()) is None
+        [next_one, *_] = said(0, "op2")
+        assert made.windows.add(next_one, made.clock.wall_ms) is Outcome.TOO_LATE
+        assert [each.start_ms for each in made.revise()] == [START_MS]
 
 
 def test_a_read_that_fails_begins_again(gateway: Gateway) -> None:

@@ -149,3 +149,25 @@ def test_a_window_that_only_a_revision_has_made_does_not_open_again(
     estimates = [each for each in driven.estimates(2) if each.start_ms == START_MS]
     driven.stop()
     assert [(each.revision, each.minutes["op1"]) for each in estimates] == [(1, 1), (2, 2)]
+
+
+def test_a_window_is_not_revised_in_the_turn_in_which_it_opens_again(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """It would be published with revision 1, then closed with revision 0, then revised to another 1."""
+    driven = Driven(tmp_path, broker, HandClock(wall_ms=START_MS, good=False), van)
+    driven.say("op1", {"value": 9.0, "at": 4_000_000_000_000})
+    for number in (0, 12):
+        late = json.dumps({"value": 231.0, "at": START_MS + number * MINUTE_MS})
+        van.publish("sensors/5A2D/op1", late, qos=1).wait_for_publish(AT_MOST_S)
+        driven.turn()
+        driven.clock.pass_ms(12 * MINUTE_MS - number * 55_000)
+        driven.clock.good = True
+        driven.turn()  # at the end of the first one the clock is known, and the revision is due
+    for number in range(13, 17):
+        minute(driven, number)
+    driven.clock.pass_ms(HOUR_MS)
+    driven.turn(4)
+    estimates = [each for each in driven.estimates(3) if each.start_ms == START_MS]
+    driven.stop()
+    assert [(each.revision, each.minutes["op1"]) for each in estimates] == [(0, 3), (1, 4)]
