@@ -21,7 +21,6 @@ from edge_agent.settings import Consensus, Settings
 
 FACT = "consensus_until"  # the last estimate that the consensus of its window has
 LATELY_MS = 3_600_000  # a sensor without a window for so long is not waited for
-LONGEST_MS = 48 * 3_600_000  # after a start, at most so much is made up for: the windows written last
 MOST = 3_000  # windows that wait: a month. A sensor that sends times from 1970 on closes a million
 
 
@@ -54,7 +53,7 @@ class Comparing:
         self._newest = int(journal.fact(FACT) or 0)
         waiting = journal.closed_windows.starts_after(self._newest)
         # By number: one window in the far future would make all others look old.
-        for start_ms, first, last in sorted(waiting, key=itemgetter(2))[-(LONGEST_MS // self._length_ms) :]:
+        for start_ms, first, last in sorted(waiting, key=itemgetter(2))[-MOST:]:
             self._newest = max(self._newest, last)
             self._new[start_ms] = _New(None, first)
         self._retain, self._topic = retain, settings.own_topics.latest(CONSENSUS)

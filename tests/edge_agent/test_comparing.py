@@ -297,8 +297,8 @@ def test_a_window_from_the_future_hides_no_other_after_a_start(tmp_path: Path, c
         assert [made["value"] for made in gateway.settle()] == [1.0, 2.0, 100_000.0]
 
 
-def test_of_a_long_past_only_the_last_two_days_get_a_consensus(tmp_path: Path, clock: HandClock) -> None:
-    """As after the consensus is switched on: the last windows that were written count."""
+def test_a_kill_in_a_backlog_of_days_loses_no_consensus(tmp_path: Path, clock: HandClock) -> None:
+    """The broker kept the readings of three days; their windows closed faster than the consensus was made."""
     gateway = Gateway(tmp_path, clock)
     for window in range(300):
         gateway._commits.add_estimates([estimate(sensor, window, 1.0) for sensor in "ABC"], {})
@@ -307,7 +307,18 @@ def test_of_a_long_past_only_the_last_two_days_get_a_consensus(tmp_path: Path, c
     gateway = Gateway(tmp_path, clock)
     with closing(gateway.journal):
         made = [each["start"] for _ in range(75) for each in gateway.settle()]
-    assert (len(made), made[0], made[-1]) == (192, "2024-02-02T03:00:00Z", "2024-02-04T02:45:00Z")
+    assert (len(made), made[0], made[-1]) == (300, "2024-02-01T00:00:00Z", "2024-02-04T02:45:00Z")
+
+
+def test_after_a_start_no_more_windows_wait_than_before(tmp_path: Path, clock: HandClock) -> None:
+    """The windows that were written last count."""
+    gateway = Gateway(tmp_path, clock)
+    gateway._commits.add_estimates([estimate("A", window, 1.0) for window in range(MOST + 1)], {})
+    gateway._commits.commit(START_MS)
+    gateway.journal.close()
+    gateway = Gateway(tmp_path, clock)
+    with closing(gateway.journal):
+        assert (len(gateway._comparing._new), min(gateway._comparing._new)) == (MOST, START_MS + WINDOW_MS)
 
 
 def test_the_newest_window_is_retained(gateway: Gateway, tmp_path: Path, clock: HandClock) -> None:
