@@ -19,10 +19,13 @@ SETTLED, WAITING, TOO_LATE = 0, 1, 2  # late readings that a revision has, will 
 SETTLE = f"""UPDATE late SET waiting = {SETTLED}, checksum = checksum - waiting
     WHERE sensor = ? AND start_ms = ? AND id <= ? AND waiting = {WAITING}"""  # noqa: S608
 # The newest window of each sensor stays: its estimate is published again on every connection. So do windows
-# of an old backlog that closed lately: a restart needs their temperatures.
+# of an old backlog that closed lately: a restart needs their temperatures. So do windows beyond the first
+# open one, as long as their estimates: nothing else says that they are closed.
 FORGET = """DELETE FROM closed WHERE (sensor, start_ms) IN (
     SELECT sensor, start_ms FROM closed AS old WHERE start_ms < ?1 AND closed_ms < ?1
-    AND start_ms < (SELECT max(start_ms) FROM closed AS other WHERE other.sensor = old.sensor) LIMIT ?2)
+    AND start_ms < (SELECT max(start_ms) FROM closed AS other WHERE other.sensor = old.sensor)
+    AND (start_ms < (SELECT closed_until_ms FROM sensor WHERE name = old.sensor)
+        OR NOT EXISTS (SELECT 1 FROM estimate WHERE id = old.estimate)) LIMIT ?2)
     RETURNING start_ms"""
 # Rows of deleted estimates that are not revised any more, and are older than the temperatures for a restart.
 USELESS = f"""DELETE FROM closed WHERE (sensor, start_ms) IN (

@@ -171,3 +171,30 @@ def test_a_window_is_not_revised_in_the_turn_in_which_it_opens_again(
     estimates = [each for each in driven.estimates(3) if each.start_ms == START_MS]
     driven.stop()
     assert [(each.revision, each.minutes["op1"]) for each in estimates] == [(0, 3), (1, 4)]
+
+
+def test_a_window_days_ahead_is_published_once_though_weeks_of_suspension_and_a_kill_follow(
+    tmp_path: Path, broker: Broker, van: Client
+) -> None:
+    """The sensor stays silent until that time is past, and then sends what it measured then."""
+    ahead_ms = START_MS + 72 * HOUR_MS
+    first = Driven(tmp_path, broker, HandClock(wall_ms=START_MS, good=False), van)
+    for number in range(2):
+        first.say("op1", {"value": 9.0, "at": ahead_ms + number * HOUR_MS})
+    first.clock.good = True
+    first.clock.pass_ms(2_000)
+    first.turn(2)
+    minute(first, 0)
+    first.clock.pass_ms(21 * 24 * HOUR_MS)
+    assert [each.start_ms for each in first.estimates(3)] == [ahead_ms, ahead_ms + HOUR_MS, START_MS]
+    first.stop()
+    second = Driven(tmp_path, broker, first.clock, van)
+    for number in range(17):
+        again = json.dumps({"value": 231.0, "at": ahead_ms + number * MINUTE_MS})
+        van.publish("sensors/5A2D/op1", again, qos=1).wait_for_publish(AT_MOST_S)
+    second.turn(2)
+    second.clock.pass_ms(HOUR_MS)
+    second.turn(4)
+    estimates = second.estimates(0)
+    second.stop()
+    assert [(e.start_ms - ahead_ms, e.minutes["op1"]) for e in estimates] == [(15 * MINUTE_MS, 2)]
