@@ -59,36 +59,41 @@ def find(archive: Path) -> tuple[list[Series], dict[str, str]]:
     """The series of an archive, and why some folders cannot be used."""
     if not archive.is_dir():
         raise BadRecording(f"{archive}: expected a folder with sensor=…/month=… or month=…, got no folder")
-    parts, refused = list[Part](), dict[str, str]()
-    for folder in sorted(_folders(archive, "month=")):
-        _add(parts, refused, "", folder, archive)
+    folders = [("", folder) for folder in sorted(_folders(archive, "month="))]
     for owner in sorted(_folders(archive, "sensor=")):
         sensor = unquote(owner.name.removeprefix("sensor="))
-        for folder in sorted(_folders(owner, "month=")):
-            _add(parts, refused, sensor, folder, archive)
-    if not parts and not refused:
+        folders += [(sensor, folder) for folder in sorted(_folders(owner, "month="))]
+    if not folders:
         raise BadRecording(
             f"{archive}: expected folders sensor=5A2D/month=2024-02 or month=2024-02, got none"
         )
+    parts, refused = parts_in(folders, archive)
     return [*_many(parts), *_single(parts)], refused
 
 
-def _add(parts: list[Part], refused: dict[str, str], sensor: str, folder: Path, archive: Path) -> None:
-    name = str(folder.relative_to(archive))
+def parts_in(folders: Iterable[tuple[str, Path]], archive: Path) -> tuple[list[Part], dict[str, str]]:
+    """The parts by the names of their sensors and folders, those of many sensors first; why some are none."""
+    parts, refused = dict[tuple[str, str], Part](), dict[str, str]()
+    for sensor, folder in folders:
+        name = str(folder.relative_to(archive))
+        try:
+            part = _part(sensor, folder)
+            if twin := parts.get(("", part.month)) or parts.get((sensor, part.month)):
+                there = twin.folder.relative_to(archive)
+                raise BadRecording(f"expected a month once, got it in {there} too; remove one")
+            parts[sensor, part.month] = part
+        except BadRecording as error:
+            refused[name] = f"{name}: {error}"
+    return list(parts.values()), refused
+
+
+def _part(sensor: str, folder: Path) -> Part:
     match = _MONTH.fullmatch(folder.name)
     if not match or not 1 <= int(match[2]) <= 12 or not 1970 <= int(match[1]) < 2100:
-        refused[name] = f"{name}: expected a month such as month=2024-02; rename the folder"
-        return
+        raise BadRecording("expected a month such as month=2024-02; rename the folder")
     if sensor and not is_sensor(sensor):
-        refused[name] = f"{name}: expected a sensor of 1-64 printable characters without / + #; rename it"
-        return
-    part = Part(sensor, f"{match[1]}-{int(match[2]):02}", folder)
-    twin = next((one for one in parts if one.month == part.month and one.sensor in ("", sensor)), None)
-    if twin:
-        there = twin.folder.relative_to(archive)
-        refused[name] = f"{name}: expected a month once, got it in {there} too; remove one"
-        return
-    parts.append(part)
+        raise BadRecording("expected a sensor of 1-64 printable characters without / + #; rename it")
+    return Part(sensor, f"{match[1]}-{int(match[2]):02}", folder)
 
 
 def _many(parts: Iterable[Part]) -> Iterator[Series]:

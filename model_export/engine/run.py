@@ -1,8 +1,9 @@
 """Many tasks on an executor: every task ends with its row or with its error, also if workers are killed."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import AbstractContextManager, suppress
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from edge_agent.core.errors import RespireError
@@ -18,14 +19,16 @@ RESTARTS = 3  # pools after the first; a task that ends its worker every time mu
 HEAR_S = 0.5  # a Ctrl-C that comes just before the main thread sleeps does not wake it
 
 
-def ended(futures: Iterable[Future[Row]]) -> Iterator[Future[Row]]:
+def ended(futures: Collection[Future[Row]]) -> Iterator[Future[Row]]:
     """Each future when it ends, and a Ctrl-C at any moment."""
-    left = set(futures)
+    done: SimpleQueue[Future[Row]] = SimpleQueue()
+    for future in futures:
+        future.add_done_callback(done.put)
+    left = len(futures)
     while left:
-        with suppress(TimeoutError):
-            for future in as_completed(left, HEAR_S):
-                left.discard(future)
-                yield future
+        with suppress(Empty):
+            yield done.get(timeout=HEAR_S)
+            left -= 1
 
 
 class Results(dict[str, Row]):
@@ -50,7 +53,8 @@ def run_all(
     """
     results: Results[Row] = Results()
     for restart in range(RESTARTS + 1):
-        left = {name: task for name, task in tasks.items() if name not in results.keys() | results.failed}
+        ran = results.keys() | results.failed.keys()
+        left = {name: task for name, task in tasks.items() if name not in ran}
         try:
             with open_executor() as executor:
                 _gather(executor, work, left, results, lambda: _tell(progress, results, len(tasks)))

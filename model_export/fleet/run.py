@@ -37,10 +37,8 @@ def run(request: Request, open_executor: Open, say: Say, progress: Progress | No
         raise BadRecording(f"{request.manifest}: expected recordings, got none to use")
     fitted = run_all(calibrate, tasks, open_executor, say, progress)
     rows = {name: row for name, row in fitted.items() if row}
-    moves = {name: Move(tasks[name], _sisters(tasks[name], tasks, rows)) for name in fitted.keys() - rows}
-    moved = (
-        run_all(move, dict(sorted(moves.items())), open_executor, say, progress) if moves else Results[Row]()
-    )
+    bare = moves(tasks, rows, sorted(fitted.keys() - rows))
+    moved = run_all(move, bare, open_executor, say, progress) if bare else Results[Row]()
     failed = fitted.failed | moved.failed
     all_rows = [_row(name, {**rows, **moved}, failed) for name in tasks]
     left_out = [(one.name, one.reason) for one in skipped]
@@ -63,18 +61,21 @@ def _current(folder: Path | None, sensor: str) -> Path | None:
     return path if path and path.is_file() else None
 
 
-def _sisters(task: Task, others: Mapping[str, Task], rows: Mapping[str, Row]) -> tuple[Sister, ...]:
-    """The sensors of its kind that were at the same site in the same season and have a bundle now, the best
-    first.
+def moves(tasks: Mapping[str, Task], rows: Mapping[str, Row], bare: Iterable[str]) -> dict[str, Move]:
+    """For each sensor without a reference: the sensors of its kind that were at the same site in the same
+    season and have a bundle now, the best first.
     """
-    places = {(entry.place.dataset, entry.kind) for entry in task.entries}
-    near = [
-        Sister(name, entry)
-        for name, other in others.items()
-        for entry in other.entries
-        if (entry.place.dataset, entry.kind) in places and name in rows and rows[name]["bundle"]
-    ]
-    return tuple(sorted(near, key=lambda one: (-float(rows[one.sensor]["r2"] or 0.0), one.sensor)))
+    beside: dict[Any, list[Sister]] = {}
+    for name, row in rows.items():
+        for entry in tasks[name].entries if row["bundle"] else ():
+            beside.setdefault((entry.place.dataset, entry.kind), []).append(Sister(name, entry))
+    found = {}
+    for name in bare:
+        places = [(entry.place.dataset, entry.kind) for entry in tasks[name].entries]
+        near = [sister for place in places for sister in beside.get(place, ())]
+        near.sort(key=lambda one: (-float(rows[one.sensor]["r2"] or 0.0), one.sensor))
+        found[name] = Move(tasks[name], tuple(near))
+    return found
 
 
 def _row(name: str, rows: Mapping[str, Row], failed: Mapping[str, str]) -> Row:
