@@ -1,8 +1,9 @@
 """Output files: checked before the work, written whole or not at all. Imports the agent's core."""
 
+import fcntl
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -30,10 +31,44 @@ def write_atomically(path: Path, data: bytes) -> None:
             part.unlink()
 
 
-def remove_leftovers(folder: Path) -> None:
+def remove_leftovers(folders: Iterable[Path]) -> None:
     """Remove the parts of files that killed writers have left; nobody else may be writing there."""
-    for part in folder.rglob(".*.part"):
-        part.unlink(missing_ok=True)
+    for folder in folders:
+        for part in folder.glob(".*.[0-9]*.part"):
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Make a folder, and refuse one that another run writes to; the system ends the lock of a killed run."""
+    require_folder(folder)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            words = "another run writes here; wait for its end or name another --out"
+            raise RespireError(f"{folder}: {words}") from error
+        except OSError:
+            pass  # NFS cannot lock a folder
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def require_folder(folder: Path, output: Path | None = None) -> None:
+    """Make the folder and, for a moment, a file in it: permissions alone do not show a read-only disk."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+        if output and output.exists() and not os.access(output, os.W_OK):
+            raise PermissionError(None, "a file that may not be changed")
+    except OSError as error:
+        none = isinstance(error, FileExistsError | NotADirectoryError)
+        reason = f"{folder} is not a folder" if none else error.strerror
+        words = f"cannot be written: {reason}; choose another place"
+        raise RespireError(f"{output or folder}: {words}") from error
 
 
 def require_places(
@@ -55,7 +90,7 @@ def require_places(
         if path is None:
             continue
         _require_name(path, example)
-        _require_folder(path)
+        require_folder(path.parent, path)
         if path.resolve() in taken:
             raise RespireError(
                 f"{path}: the {kind} would overwrite {taken[path.resolve()]}; choose another name"
@@ -68,20 +103,6 @@ def _require_name(path: Path, example: str) -> None:
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "a device"
         raise RespireError(f"{path}: expected a file name such as {example}, got {kind}; name a file")
-
-
-def _require_folder(path: Path) -> None:
-    """Make the folder and, for a moment, a file in it: permissions alone do not show a read-only disk."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=path.parent):
-            pass
-        if path.exists() and not os.access(path, os.W_OK):
-            raise PermissionError(None, "a file that may not be changed")
-    except OSError as error:
-        folder = isinstance(error, FileExistsError | NotADirectoryError)
-        reason = f"{path.parent} is not a folder" if folder else error.strerror
-        raise RespireError(f"{path}: cannot be written: {reason}; choose another place") from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -16,12 +16,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from edge_agent.core import bundle
-from edge_agent.core.errors import BadBundle
+from edge_agent.core.errors import BadBundle, BadSettings
 from model_export.archive import changes, layout
 from model_export.archive.layout import Series
 from model_export.archive.recalibrate import Fact, Task, recalibrate
-from model_export.engine.run import Open, Progress, Say, run_all
-from model_export.files import remove_leftovers, write_atomically
+from model_export.engine.run import Open, Progress, Results, Say, run_all
+from model_export.files import alone_in, remove_leftovers, write_atomically
 
 NAMED = ("sensor", "month", "model", "revision", "windows")
 FOLDER = "_changes"  # readers of Parquet folders pass over names that begin so
@@ -39,13 +39,23 @@ class Request:
 
 def run(request: Request, open_executor: Open, say: Say, progress: Progress | None = None) -> dict[str, Any]:
     """Recalibrate all that can be, and sum up; what cannot be is named and counted."""
+    if request.out.resolve() == request.archive.resolve():
+        raise BadSettings(f"--out: expected another folder than the archive's, got {request.out}")
     series, refused = layout.find(request.archive)
     models, bad = bundles_in(request.bundles)
     tasks = {one.name: _task(one, models, request) for one in series}
-    results = run_all(recalibrate, tasks, open_executor, say, progress)
-    remove_leftovers(request.out)
-    facts = [fact for name in tasks for fact in results.get(name, ())]
-    skipped = [{"name": name, "reason": reason} for name, reason in (bad | refused | results.failed).items()]
+    with alone_in(request.out):
+        results = run_all(recalibrate, tasks, open_executor, say, progress)
+        return _summed_up(request, series, results, bad | refused)
+
+
+def _summed_up(
+    request: Request, series: Sequence[Series], results: Results[list[Fact]], refused: Mapping[str, str]
+) -> dict[str, Any]:
+    places = (request.out / part.name for one in series for part in one.parts)
+    remove_leftovers([*places, request.out / FOLDER])
+    facts = [fact for one in series for fact in results.get(one.name, ())]
+    skipped = [{"name": name, "reason": reason} for name, reason in {**refused, **results.failed}.items()]
     skipped += [{"name": name_of(fact), "reason": fact["skipped"]} for fact in facts if "skipped" in fact]
     done = [fact for fact in facts if "skipped" not in fact]
     return {
@@ -77,6 +87,8 @@ def bundles_in(folder: Path) -> tuple[dict[str, Path], dict[str, str]]:
             bad[path.name] = f"{folder}: expected one bundle for {model.sensor}, got {both}; remove one"
             continue
         found[model.sensor] = path
+    if not found and not bad:
+        raise BadBundle(f"{folder}: expected .bundle files, got none; name the folder that has them")
     return found, bad
 
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from edge_agent.core import bundle as bundles
 from edge_agent.core.errors import BadBundle, BadSettings, RespireError
-from model_export.files import remove_leftovers, write_atomically
+from model_export.files import remove_leftovers, require_folder, write_atomically
 
 State = Literal["new", "improved", "unchanged", "refused"]
 STATES: tuple[State, ...] = ("refused", "new", "improved", "unchanged")
@@ -45,11 +45,17 @@ class Ledger:
     folder: Path
 
     def begin(self, resume: bool) -> None:
-        """Refuse a folder with rows of another run, unless it is to be resumed."""
-        if not resume and any((self.folder / "sensors").glob("*.json")):
+        """Refuse a folder with rows of another run, unless it is to be resumed, or with bundles of no run."""
+        rows = self.folder / "sensors"
+        if not resume and any(rows.glob("*.json")):
             raise BadSettings(
                 f"{self.folder}: expected an empty folder, got a run; add --resume to go on with it"
             )
+        if not rows.is_dir() and any(self.folder.glob("bundles/*.bundle")):
+            raise BadSettings(
+                f"{self.folder}: expected an empty folder, got bundles/ that is of no run; name another --out"
+            )
+        require_folder(rows)
 
     def row(self, sensor: str, digest: str) -> Row | None:
         """The row of a sensor, if it was made from the same files and settings and its bundle is there."""
@@ -86,7 +92,7 @@ class Ledger:
 
     def finish(self, rows: Sequence[Row], page: str) -> None:
         """Write the table and the page of all sensors, and leave no bundle that is in no row."""
-        remove_leftovers(self.folder)
+        remove_leftovers([self.folder, self.folder / "sensors", self.folder / "bundles"])
         made = {self.bundle(row["sensor"]) for row in rows if row["bundle"]}
         for path in {*self.folder.glob("bundles/*.bundle")} - made:
             path.unlink()

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from edge_agent.core.errors import BadRecording
+from edge_agent.core.errors import BadRecording, BadSettings
 from model_export.engine.run import Open, Progress, Results, Say, run_all
+from model_export.files import alone_in
 from model_export.fleet import page
 from model_export.fleet.calibrate import calibrate
 from model_export.fleet.ledger import COLUMNS, STATES, Ledger, Row
@@ -29,6 +30,12 @@ class Request:
 
 def run(request: Request, open_executor: Open, say: Say, progress: Progress | None = None) -> dict[str, Any]:
     """Fit, adapt or transfer every sensor; failures are named, and the rest is done."""
+    _require_apart(request)
+    with alone_in(request.out):
+        return _run(request, open_executor, say, progress)
+
+
+def _run(request: Request, open_executor: Open, say: Say, progress: Progress | None) -> dict[str, Any]:
     ledger = Ledger(request.out)
     ledger.begin(request.resume)
     entries, skipped = find(request.manifest)
@@ -44,6 +51,13 @@ def run(request: Request, open_executor: Open, say: Say, progress: Progress | No
     left_out = [(one.name, one.reason) for one in skipped]
     ledger.finish(all_rows, page.page(all_rows, left_out))
     return _figures(all_rows, left_out, request.out)
+
+
+def _require_apart(request: Request) -> None:
+    """The bundles in use must stay as they are while others are compared with them."""
+    made = request.out / "bundles"
+    if request.current and request.current.resolve() == made.resolve():
+        raise BadSettings(f"--current: expected another folder than {made} of --out; copy the bundles")
 
 
 def _tasks(entries: Iterable[Entry], request: Request) -> list[Task]:
