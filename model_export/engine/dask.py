@@ -1,5 +1,6 @@
 """A Dask cluster as an executor. Its workers must see the same files under the same names."""
 
+import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager, suppress
@@ -28,18 +29,36 @@ class Scheduler:
 
     def require_safe(self) -> None:
         """Refuse a connection that anybody could answer: what comes over it is executed."""
-        parts = urlsplit(self.address)
-        if parts.scheme not in ("tcp", "tls") or not parts.hostname or not parts.port:
+        try:
+            parts = urlsplit(self.address)
+            host = parts.hostname if parts.scheme in ("tcp", "tls") and parts.port else None
+        except ValueError:  # of a port above 65535, or of half an IPv6 address
+            host = None
+        if not host:
             raise BadSettings(f"--scheduler: expected tls://HOST:PORT, got {self.address!r}")
-        if parts.scheme == "tls" and not (self.ca and self.cert and self.key):
-            raise BadSettings(
-                "--scheduler tls://…: expected --tls-ca, --tls-cert and --tls-key; docs/fleet.md"
-            )
-        if parts.scheme == "tcp" and not _is_loopback(parts.hostname):
+        if parts.scheme == "tls":
+            self._require_certificates()
+        if parts.scheme == "tcp" and not _is_loopback(host):
             raise BadSettings(
                 f"--scheduler: expected tls://{parts.netloc}, got tcp://: who reaches it may run any code; "
                 "docs/fleet.md says how to make certificates"
             )
+
+    def _require_certificates(self) -> None:
+        if not (self.ca and self.cert and self.key):
+            raise BadSettings(
+                "--scheduler tls://…: expected --tls-ca, --tls-cert and --tls-key; docs/fleet.md"
+            )
+        for path in (self.ca, self.cert, self.key):
+            if not path.is_file():
+                raise BadSettings(f"{path}: expected a certificate or key (PEM), got no such file")
+        try:
+            ssl.create_default_context(cafile=str(self.ca)).load_cert_chain(self.cert, self.key)
+        except OSError as error:
+            names = f"{self.ca}, {self.cert}, {self.key}"
+            raise BadSettings(
+                f"{names}: expected the PEM files of an authority, a certificate and its key, got {error}"
+            ) from error
 
 
 class Tasks(Executor):

@@ -52,11 +52,31 @@ def test_a_scheduler_on_this_machine_needs_no_certificate(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["tcp://10.0.0.7:8786", "tcp://city.example:8786", "http://127.0.0.1:1", "x"]
+    "address",
+    [
+        "tcp://10.0.0.7:8786",
+        "tcp://city.example:8786",
+        "http://127.0.0.1:1",
+        "x",
+        "tcp://localhost:99999",
+        "tls://[::1",
+    ],
 )
 def test_any_other_address_without_encryption_is_refused(address: str) -> None:
     with pytest.raises(BadSettings, match="expected tls://"):
         Scheduler(address).require_safe()
+
+
+def test_certificates_that_cannot_be_used_are_named_at_once(tmp_path: Path) -> None:
+    """A scheduler would be waited for otherwise."""
+    missing, text = tmp_path / "ca.pem", tmp_path / "key.pem"
+    text.write_text("no key")
+    with pytest.raises(BadSettings, match=r"ca.pem: expected a certificate or key \(PEM\), got no such file"):
+        Scheduler("tls://city.example:8786", missing, text, text).require_safe()
+    with pytest.raises(
+        BadSettings, match=r"expected the PEM files of an authority, a certificate and its key"
+    ):
+        Scheduler("tls://city.example:8786", text, text, text).require_safe()
 
 
 @dataclass
