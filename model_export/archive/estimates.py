@@ -10,7 +10,7 @@ from edge_agent.core.coverage import expected_minutes, needed_minutes
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
 from edge_agent.core.quality import OUTSIDE, Flag
-from edge_agent.core.warming import REACH_MS, TEMPERATURE
+from edge_agent.core.warming import REACH_MS
 from edge_agent.core.windows import COVERAGE
 from model_export.archive.past import Temperatures, warmings
 from model_export.archive.windows import Mask, Times, Windows
@@ -63,8 +63,7 @@ def estimate(
     """
     channels, names = windows.channels, tuple(sorted({*model.measured, model.auxiliary}))
     covered = {name: _covered(windows, name, model) for name in names}
-    heat = channels[TEMPERATURE]
-    noted = _covered(windows, TEMPERATURE, model)
+    heat, noted = channels[model.auxiliary], covered[model.auxiliary]  # the temperature, if warming counts
     past = Temperatures(windows.start_ms[noted], heat.mean[noted]).after(before or Temperatures.none())
     warming, enough = warmings(windows.start_ms, heat.mean, past, model.warming, windows.length_ms)
     means = {name: channels[name].mean for name in names} | warming

@@ -10,7 +10,7 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
 from model_export.archive.estimates import CLOCK, STUCK
-from model_export.archive.rows import MINUTES, UNIT, Rows
+from model_export.archive.rows import END, MINUTES, REASONS, UNIT, Rows
 from model_export.archive.windows import Channel, Mask, Windows
 
 
@@ -33,7 +33,7 @@ def windows_again(rows: Rows, model: Model, length_ms: int) -> tuple[Windows, Ma
     Whether a value was stuck cannot be seen in a mean; it is taken from the old estimate's reasons.
     """
     require_unit(rows.table, model)
-    require_length(rows.table, length_ms)
+    require_length(rows, length_ms)
     stuck = _has_reason(rows.table, STUCK)
     channels = {
         name: Channel(values, _counts(rows.minutes.get(name), values), stuck)
@@ -52,15 +52,14 @@ def require_unit(table: Any, model: Model) -> None:
         raise BadRecording(f"expected estimates in {model.unit} as the bundle's, got {found}; convert them")
 
 
-def require_length(table: Any, length_ms: int) -> None:
+def require_length(rows: Rows, length_ms: int) -> None:
     """Refuse windows of another length than the model's."""
-    if "end" not in table.column_names or not pa.types.is_timestamp(table["end"].type):
+    if END not in rows.table.column_names:
         return
-    lengths = pc.subtract(table["end"].cast(pa.int64()), table["start"].cast(pa.int64()))
-    unit = {"s": 1000, "ms": 1, "us": 1 / 1000, "ns": 1e-6}[table["end"].type.unit]
-    if found := {length * unit for length in lengths.unique().to_pylist() if length} - {length_ms}:
-        minutes = sorted(length // 60_000 for length in found)
-        raise BadRecording(f"expected windows of {length_ms // 60_000} minutes, got {minutes[0]:g}")
+    end_ms = rows.table[END].to_numpy()
+    if found := {*(end_ms - rows.at_ms)[end_ms >= 0].tolist()} - {length_ms}:
+        minutes = min(found) // 60_000
+        raise BadRecording(f"expected windows of {length_ms // 60_000} minutes, got {minutes}")
 
 
 def revisions(table: Any) -> Array:
@@ -78,7 +77,7 @@ def _counts(minutes: Array | None, values: Array) -> Any:
 
 def _has_reason(table: Any, reason: str) -> Mask:
     """Which estimates have a reason in their list."""
-    column = table["reasons"].combine_chunks()
+    column = table[REASONS].combine_chunks()
     found = np.zeros(table.num_rows, dtype=bool)
     flat = pc.equal(pc.list_flatten(column).cast(pa.string()), reason).fill_null(False)
     found[pc.list_parent_indices(column).to_numpy()[flat.to_numpy(zero_copy_only=False)]] = True

@@ -12,7 +12,7 @@ from edge_agent.core import bundle
 from edge_agent.core.errors import BadRecording, RespireError
 from edge_agent.core.messages import format_time
 from edge_agent.core.model import Model
-from edge_agent.core.warming import REACH_MS, TEMPERATURE
+from edge_agent.core.warming import REACH_MS
 from model_export.archive import written
 from model_export.archive.estimates import Estimates, estimate
 from model_export.archive.layout import Part, Series
@@ -22,7 +22,7 @@ from model_export.archive.rows import Rows, read
 from model_export.archive.windows import windows_of
 from model_export.archive.written import Before
 
-SAME = 5e-10  # half a unit of the last published decimal
+SAME = 1e-6  # in any unit less than a sensor can tell; published inputs are rounded, so values may differ
 
 Fact = dict[str, Any]  # one sensor in one month: what was made, or why nothing was
 Past = dict[str, Temperatures]  # the last day of each sensor
@@ -127,7 +127,6 @@ def _estimated(
 
 
 def _channels(models: Mapping[str, Model]) -> Iterator[str]:
-    yield TEMPERATURE
     for model in models.values():
         yield from (*model.measured, model.auxiliary)
 
@@ -157,7 +156,7 @@ def _require_alike(there: Part, old: Rows | None, model: Model) -> None:
     try:
         if old is not None:
             require_unit(old.table, model)
-            require_length(old.table, model.window_ms)
+            require_length(old, model.window_ms)
     except BadRecording as error:
         found = str(error).partition(";")[0]
         raise BadRecording(f"{there.folder}: {found}; name another --out") from error

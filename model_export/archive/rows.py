@@ -19,7 +19,15 @@ from model_export.archive.windows import Times
 
 ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
 START, INPUTS, MINUTES, UNIT = "start", "inputs", "minutes", "unit"
-PUBLISHED = (SENSOR, START, "end", INPUTS, MINUTES, "value", UNIT, "reasons", "model", "revision", "agent")
+END, VALUE, REASONS, MODEL = "end", "value", "reasons", "model"
+PUBLISHED = (SENSOR, START, END, INPUTS, MINUTES, VALUE, UNIT, REASONS, MODEL, "revision")
+NEEDED = {  # of published estimates, and whether a type is right
+    INPUTS: pa.types.is_struct,
+    MINUTES: pa.types.is_struct,
+    REASONS: lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind),
+    VALUE: lambda kind: pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind),
+    MODEL: lambda _: True,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +37,7 @@ class Rows:
     at_ms: Times
     channels: Mapping[str, Array]
     minutes: Mapping[str, Array] = field(default_factory=dict)  # of estimates: minutes of each channel
-    table: Any = None  # of estimates: the rest of their columns
+    table: Any = None  # of estimates: the rest of their columns, their end in ms
 
 
 def read(part: Part, channels: Iterable[str], from_ms: int = 0) -> tuple[dict[str, Rows], dict[str, int]]:
@@ -45,6 +53,8 @@ def read(part: Part, channels: Iterable[str], from_ms: int = 0) -> tuple[dict[st
         time = START if published else TIMESTAMP
         names = PUBLISHED if published else (SENSOR, TIMESTAMP, *wanted)
         tables = [_table(file, names, time, path) for file, path in zip(files, paths, strict=True)]
+        for each, path in zip(tables if published else (), paths, strict=False):
+            _require_needed(each.schema, path)
     table = pa.concat_tables(tables, promote_options="permissive") if tables[1:] else tables[0]
     if not table.num_rows:
         raise BadRecording(f"{part.folder}: expected rows, got none; remove the empty files")
@@ -56,6 +66,8 @@ def read(part: Part, channels: Iterable[str], from_ms: int = 0) -> tuple[dict[st
         raise BadRecording(f"{part.folder}: expected rows of {part.month}, got none; check the times")
     if not inside.all():
         table, at_ms = table.filter(pa.array(inside)), at_ms[inside]
+    if published and END in table.column_names:
+        table = table.set_column(table.column_names.index(END), END, pa.array(_times(table[END], part)))
     columns = _inputs(table, wanted) if published else _columns(table, wanted)
     minutes = _struct(table, MINUTES, wanted) if published else {}
     rows = {
@@ -128,6 +140,15 @@ def _table(file: Any, names: Iterable[str], time: str, path: Path) -> Any:
         raise _damaged(path) from error
 
 
+def _require_needed(schema: Any, path: Path) -> None:
+    """Refuse estimates without the columns that are used, or with texts instead of structs."""
+    for name, is_right in NEEDED.items():
+        if name not in schema.names or not is_right(schema.field(name).type):
+            words = "inputs and minutes (structs), reasons (a list), value (a number) and model"
+            got = f"{name} as {schema.field(name).type}" if name in schema.names else f"no {name}"
+            raise BadRecording(f"{path}: expected estimates with {words}, got {got}")
+
+
 def _damaged(path: Path) -> BadRecording:
     return BadRecording(f"{path}: expected Parquet, got a damaged or incomplete file; copy or make it again")
 
@@ -144,7 +165,7 @@ def _times(column: Any, part: Part) -> Times:
             utc = pc.binary_join_element_wise(column, "Z", "")
             column = pc.if_else(pc.match_substring_regex(column, ZONE), column, utc)
         if not pa.types.is_timestamp(column.type):
-            column = pc.cast(column, pa.timestamp("ms", "UTC"))
+            column = pc.cast(column, pa.timestamp("ns", "UTC"))  # a text may have more digits than ms
         at_ms = column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64())
         return np.asarray(at_ms.fill_null(-1).to_numpy() if at_ms.null_count else at_ms.to_numpy())
     except pa.ArrowException as error:

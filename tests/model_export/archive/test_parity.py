@@ -161,3 +161,16 @@ def test_more_readings_than_the_agent_takes_are_left_out() -> None:
         (FIRST_MS + 400 * n, {"op1": float(n), "op2": 1.0, "temperature": 20.0}) for n in range(2_200)
     ]
     require_same(agents(rows, make_model()), archives(rows, make_model()))
+
+
+def test_another_auxiliary_channel_than_the_temperature() -> None:
+    """A bundle may have weights over any channel; only `warming` needs the temperature."""
+    humid = {"op1": (180.0, 300.0), "op2": (170.0, 240.0), "humidity": (8.0, 40.0)}
+    model, heat = make_model(auxiliary="humidity", domain=humid), make_model()
+    columns = dict(
+        zip(CHANNELS, np.random.default_rng(1).normal([[235], [205], [24]], 9, (3, 60)), strict=True)
+    )
+    at_ms = FIRST_MS + 60_000 * np.arange(60)
+    expected = estimate(windows_of(at_ms, columns), heat)
+    columns["humidity"] = columns.pop("temperature")
+    np.testing.assert_array_equal(estimate(windows_of(at_ms, columns), model).value, expected.value)

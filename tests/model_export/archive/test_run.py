@@ -13,13 +13,11 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from edge_agent.core import bundle
-from edge_agent.core.errors import BadBundle, BadSettings, RespireError
-from edge_agent.core.messages import Estimate, Reading, encode_estimate
+from edge_agent.core.messages import Estimate, Reading, encode_estimate, format_time
 from edge_agent.core.pipeline import Pipeline
 from edge_agent.core.windows import Windows
 from model_export.archive.run import Request, run
 from model_export.cli.main import main
-from model_export.files import alone_in
 from tests.support.archives import CHANNELS, minutes, save, save_bundles
 
 FEBRUARY, MARCH = "sensor=5A2D/month=2024-02", "sensor=5A2D/month=2024-03"
@@ -358,7 +356,8 @@ def test_a_part_without_a_reading_of_its_month_does_not_stop_the_next(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "kind", ["s", "us", "seconds", "short seconds", "text", "text without a zone", "long text"]
+    "kind",
+    ["s", "us", "seconds", "short seconds", "text", "text of Python", "text without a zone", "long text"],
 )
 def test_times_may_be_stored_in_any_way(tmp_path: Path, kind: str) -> None:
     at_ms, columns = minutes("2024-02-28", 0.5)
@@ -373,6 +372,9 @@ def test_times_may_be_stored_in_any_way(tmp_path: Path, kind: str) -> None:
         "short seconds": lambda: pa.array(at_ms // 1000, pa.int32()),
         "text without a zone": lambda: pc.strftime(table["timestamp"], "%Y-%m-%d %H:%M:%S"),
         "text": lambda: pc.strftime(table["timestamp"], "%Y-%m-%dT%H:%M:%SZ"),
+        "text of Python": lambda: pa.array(
+            [f"{at[:19]}.000250+00:00" for at in map(format_time, at_ms.tolist())]
+        ),
         "long text": lambda: pc.strftime(table["timestamp"], "%Y-%m-%dT%H:%M:%S").cast(pa.large_string()),
     }[kind]()
     pq.write_table(table.set_column(0, "timestamp", times), path)
@@ -410,42 +412,3 @@ def test_estimates_of_other_windows_are_refused(tmp_path: Path) -> None:
     assert {one["reason"] for one in figures["skipped"]} == {"expected windows of 60 minutes, got 15"}
     figures = recalibrated(tmp_path / "in", hourly, tmp_path / "out")
     assert "15 minutes" not in Path(figures["changes"]).read_text()
-
-
-def test_an_archive_is_not_its_own_output(tmp_path: Path) -> None:
-    """Each run would recalibrate the estimates of the one before."""
-    save_months(tmp_path / "in")
-    bundles = save_bundles(tmp_path / "bundles", "5A2D")
-    recalibrated(tmp_path / "in", bundles, tmp_path / "out")
-    with pytest.raises(BadSettings, match="--out: expected another folder than the archive's"):
-        recalibrated(tmp_path / "out", bundles, tmp_path / "in" / ".." / "out")
-
-
-def test_an_out_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    save_months(tmp_path / "in")
-    bundles = save_bundles(tmp_path / "bundles", "5A2D")
-    with pytest.raises(RespireError, match=r"5A2D.bundle: cannot be written: .* is not a folder"):
-        recalibrated(tmp_path / "in", bundles, bundles / "5A2D.bundle")
-    with alone_in(tmp_path / "out"), pytest.raises(RespireError, match="another run writes here"):
-        recalibrated(tmp_path / "in", bundles, tmp_path / "out")
-
-
-def test_only_the_leftovers_of_killed_writers_are_removed(tmp_path: Path) -> None:
-    """`--out` may be a folder that others use too."""
-    save_months(tmp_path / "in")
-    out = tmp_path / "out"
-    others = [out / ".download.part", out / "mail" / ".letter.7.part", out / FEBRUARY / ".notes.part"]
-    ours = out / FEBRUARY / ".9f3c01ab23cd4567.parquet.4711.part"
-    for path in (*others, ours):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    recalibrated(tmp_path / "in", save_bundles(tmp_path / "bundles", "5A2D"), out)
-    assert ([path.exists() for path in others], ours.exists()) == ([True] * 3, False)
-
-
-def test_a_folder_without_bundles_is_one_line(tmp_path: Path) -> None:
-    """Such as the folder of a run of `fleet`, whose bundles are in bundles/."""
-    save_months(tmp_path / "in")
-    (tmp_path / "fleet").mkdir()
-    with pytest.raises(BadBundle, match=r"fleet: expected .bundle files, got none; name the folder"):
-        recalibrated(tmp_path / "in", tmp_path / "fleet", tmp_path / "out")
