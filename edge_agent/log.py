@@ -86,8 +86,8 @@ class Limited:
         self._since: dict[tuple[str, str], int] = {}
 
     def warning(self, elapsed_ms: int, event: str, **fields: Any) -> None:
-        """Log a warning, unless one of the same event and `kind` was logged less than `every_ms` ago."""
-        this = event, fields.get("kind", "")
+        """Log a warning, unless one of the same event and `kind` or `broker` was logged `every_ms` before."""
+        this = event, fields.get("kind", fields.get("broker", ""))
         self._since[this] = self._since.get(this, 0) + 1
         if elapsed_ms - self._last_ms.get(this, -self._every_ms) >= self._every_ms:
             self._last_ms[this] = elapsed_ms

@@ -23,6 +23,7 @@ from edge_agent.inbox import Connected, Disconnected, Inbox, Message, Published
 
 SESSION_EXPIRY_S = 30 * 86_400  # how long a broker of MQTT 5 queues messages for an absent agent
 LEAVE_S = 1.0
+UNANSWERED = "the connection ended before the broker answered; check port, tls and certificate_file"
 OUT_OF_TIME = (9, 10)  # OpenSSL's: a certificate is not yet valid, or has expired
 
 
@@ -54,12 +55,14 @@ class Connection:
         self.address = address
         self.connected = False
         self.epoch = 0
+        self._answered = False
         self._inbox = inbox
         self._elapsed_ms = elapsed_ms
         self._filters: list[tuple[str, int]] = []
         self._client = _client(address)
         if will:
             self._client.will_set(*will, qos=1, retain=True)
+        self._client.on_pre_connect = self._on_pre_connect
         self._client.on_connect = self._on_connect
         self._client.on_connect_fail = self._on_connect_fail
         self._client.on_disconnect = self._on_disconnect
@@ -96,9 +99,13 @@ class Connection:
         self._inbox.close()
         _leave(self._client)
 
+    def _on_pre_connect(self, _client: Client, _data: Any) -> None:
+        self._answered = False
+
     def _on_connect(
         self, client: Client, _data: Any, flags: ConnectFlags, code: ReasonCode, _properties: Any
     ) -> None:
+        self._answered = True
         if code.is_failure:
             self._inbox.put(self, Disconnected("broker.refused", _plain(str(code))))
             return
@@ -118,6 +125,8 @@ class Connection:
         if self.connected:
             self.connected = False
             self._inbox.put(self, Disconnected("broker.lost", _plain(str(code))))
+        elif not self._answered:
+            self._inbox.put(self, Disconnected("broker.unreachable", UNANSWERED))
 
     def _on_message(self, _client: Client, _data: Any, message: MQTTMessage) -> None:
         try:
@@ -189,6 +198,7 @@ def _ask(address: Address, topic: str | None, timeout_s: float) -> bytes | None:
 
     client.on_connect = welcome
     client.on_connect_fail = lambda *_: answers.put(_failure())
+    client.on_disconnect = lambda *_: answers.put(UNANSWERED)  # after a refusal, nobody reads it
     client.on_message = lambda _c, _d, message: answers.put(bytes(message.payload))
     client.connect_async(address.host, address.port)
     client.loop_start()

@@ -85,6 +85,13 @@ def test_one_reason_does_not_hide_another(limited: Limited) -> None:
     ]
 
 
+def test_one_broker_does_not_hide_another(limited: Limited) -> None:
+    with capture_logs() as events:
+        for broker in ("127.0.0.1:1883", "city.example:8883"):
+            limited.warning(0, "broker.unreachable", broker=broker)
+    assert [event["broker"] for event in events] == ["127.0.0.1:1883", "city.example:8883"]
+
+
 @pytest.mark.parametrize("redirect", ["2>&-", "2>/dev/full", "2> >(true)"])
 def test_a_log_that_nobody_takes_ends_nothing(redirect: str) -> None:
     """Closed, full, or a pipe whose reader has gone."""

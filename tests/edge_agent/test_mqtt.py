@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from deploy.demo.brokers import mosquitto
+from edge_agent.core.errors import BrokerUnavailable
 from edge_agent.inbox import Connected, Disconnected, Event, Inbox, Message, Published
-from edge_agent.mqtt import Address, Connection
+from edge_agent.mqtt import Address, Connection, log_in
 from tests.support.broker import AT_MOST_S, AgentProcess, Broker, Mosquitto, Proxy, client, wait_until
 from tests.support.needs import require
 from tests.support.processes import run_program
@@ -253,6 +254,17 @@ def test_a_certificate_of_a_stranger_is_refused_and_said(strict: Mosquitto, keys
         told = mine.wait_for(Disconnected)
         assert isinstance(told, Disconnected)
         assert "certificate verify failed" in told.reason
+
+
+def test_a_broker_that_ends_the_connection_without_an_answer_is_said(strict: Mosquitto, keys: Path) -> None:
+    """As with a revoked certificate, or none: TLS 1.3 reports it after the handshake, and paho does not."""
+    told = "the connection ended before the broker answered; check port, tls and certificate_file"
+    without = ssl.create_default_context(cafile=keys / "ca.pem")
+    for tls in (without, None):
+        with line(strict.port, tls=tls) as mine:
+            assert mine.wait_for(Disconnected) == Disconnected("broker.unreachable", told)
+    with pytest.raises(BrokerUnavailable, match=f"^127.0.0.1:{strict.port}: {told}$"):
+        log_in(Address("127.0.0.1", strict.port, "test", tls=without), AT_MOST_S)
 
 
 def test_the_agent_uses_the_files_of_its_settings_and_shows_no_secret(
