@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from edge_agent.core.errors import BadBundle, BadSettings, RespireError
-from edge_agent.core.messages import LAST_MS, parse_time
+from edge_agent.core.messages import LAST_MS, format_time, parse_time
 from edge_agent.systemd import journal_prefix
 from edge_agent.terminal import CONFIGURATION, DONE, FAILED, load_settings, print_json, say
 
@@ -90,6 +90,9 @@ def export(options: argparse.Namespace) -> int:
         options.usage(f"--format aqcsv: expected --what estimates, got {options.what}")
     if options.sensor and options.what in ("consensus", "fixes"):
         options.usage(f"--sensor: expected it without --what {options.what}, which is of the whole van")
+    if options.to_ms <= options.from_ms:
+        since, until = format_time(options.from_ms), format_time(options.to_ms)
+        options.usage(f"--to: expected a later time than --from, which is {since}, got {until}")
     selection = Selection(options.sensor, options.from_ms, options.to_ms)
     now_ms = time.time_ns() // 1_000_000
     return command.export(options.config, options.what, options.every, options.format, selection, now_ms)

@@ -191,6 +191,13 @@ def test_the_consensus_is_one_row_a_window(
     assert capsys.readouterr().out == revised.payload.decode() + "\n"
 
 
+def test_a_time_span_that_ends_before_it_starts_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["export", "--from", "2024-02-08", "--to", "2024-02-01"])
+    told = "--to: expected a later time than --from, which is 2024-02-08T00:00:00Z, got 2024-02-01T00:00:00Z"
+    assert told in capsys.readouterr().err
+
+
 def test_the_consensus_is_of_no_sensor(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         cli.main(["export", "--what", "consensus", "--sensor", "5A2D"])
