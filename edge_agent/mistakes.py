@@ -53,10 +53,14 @@ def _line(details: ErrorDetails, root: type[BaseModel]) -> str:
         return f"{key}: no such setting{_suggestion(details['loc'], root)}"
     if details["type"] == "missing":
         return f"{key}: expected a value, got none"
+    found = details["input"]
+    if details["type"] == "tuple_type":
+        return f"{key}: expected a list" + (
+            f"; write [[{key}]]" if isinstance(found, dict) else f" in [ ], got {found!r:.60}"
+        )
     message = details["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     message = message.partition(", unable to parse")[0]
     message = message if "expected" in message else f"expected {message}"
-    found = details["input"]
     return f"{key}: {message}" + (f", got {found!r:.60}" if isinstance(found, str | int | float) else "")
 
 
@@ -68,6 +72,8 @@ def _variable(place: Place) -> str | None:
 
 
 def _suggestion(place: Place, root: type[BaseModel]) -> str:
+    if len(place) > 1 and place[-1] in root.model_fields:
+        return f"; write {place[-1]} above the first [section]"
     section: Any = root
     for part in place[:-1]:
         if part in section.model_fields:  # not the number in a list, nor the key of a map

@@ -51,10 +51,11 @@ def _read(file: Path) -> dict[str, Any]:
             text = stream.read(MAX_BYTES + 1)
         if len(text) > MAX_BYTES:
             raise BadSettings(f"{file}: expected at most {MAX_BYTES} bytes; is this the settings file?")
-        return tomllib.loads(text.decode())
+        return tomllib.loads(text.decode("utf-8-sig"))  # Windows may begin a file with a mark
     except PermissionError as error:
         raise BadSettings(f"{file}: {error.strerror}; try sudo") from error
     except OSError as error:
         raise BadSettings(f"{file}: {error.strerror}; expected a settings file") from error
     except (ValueError, RecursionError) as error:
-        raise BadSettings(f"{file}: {error}; expected TOML, with text in quotes") from error
+        expected = "TOML in UTF-8, texts in quotes and each key once"
+        raise BadSettings(f"{file}: {error}; expected {expected}") from error

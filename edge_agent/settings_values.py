@@ -27,7 +27,8 @@ def _agent_topic(value: str) -> str:
 
 
 def _host(value: str) -> str:
-    if not value or not value.isprintable() or set(value) & set("/ @"):
+    has_port = value.count(":") == 1  # an address of IPv6 has more
+    if not value or not value.isprintable() or set(value) & set("/ @[]") or has_port:
         raise ValueError("expected a name or an address, without mqtt:// and without a port")
     try:
         value.encode("idna")  # as every connection does; its error would end the agent

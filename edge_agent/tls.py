@@ -64,7 +64,8 @@ def _load(broker: Broker, context: ssl.SSLContext | None) -> ssl.SSLContext:
         return context
     except OSError as error:
         files = ", ".join(map(str, _files(broker)))
-        raise BadSettings(f"{files}: {error.strerror or error}; expected PEM certificates") from error
+        expected = "PEM files, and the key of this certificate"
+        raise BadSettings(f"{files}: {error.strerror or error}; expected {expected}") from error
 
 
 def _files(broker: Broker) -> list[Path]:

@@ -139,7 +139,21 @@ def test_deeply_nested_settings_are_one_line(tmp_path: Path, monkeypatch: pytest
             "topics: expected a different name for each of sensors",
         ),
         ("[[sites]]\nnam = 'T'", "sites.0.name: expected a value, got none"),
-        ("agent = ", "Invalid value (at end of document); expected TOML, with text in quotes"),
+        (
+            "[broker]\nhost = '10.0.0.5:1883'",
+            "broker.host: expected a name or an address, without mqtt:// and without a port, "
+            "got '10.0.0.5:1883'",
+        ),
+        (
+            "[broker]\nport = 1\nclock = 'kernel'",
+            "broker.clock: no such setting; write clock above the first [section]",
+        ),
+        ("[topics]\nreadings = 'a/{sensor}'", "topics.readings: expected a list in [ ], got 'a/{sensor}'"),
+        ("[alerts]\nname = 'a'", "alerts: expected a list; write [[alerts]]"),
+        (
+            "agent = ",
+            "Invalid value (at end of document); expected TOML in UTF-8, texts in quotes and each key once",
+        ),
     ],
 )
 def test_a_wrong_setting_is_one_line_with_the_key(tmp_path: Path, content: str, text: str) -> None:
@@ -192,6 +206,12 @@ def test_a_file_of_the_folder_that_is_no_toml_is_one_line(tmp_path: Path) -> Non
     (tmp_path / "edge-agent.d" / "van.toml").write_text("agent = ")
     with pytest.raises(BadSettings, match=r"edge-agent\.d/van\.toml: .*; expected TOML"):
         load(tmp_path / "edge-agent.toml")
+
+
+def test_a_file_may_begin_with_the_mark_that_windows_writes(tmp_path: Path) -> None:
+    file = tmp_path / "edge-agent.toml"
+    file.write_text("agent = 'van-1'", encoding="utf-8-sig")
+    assert load(file).agent == "van-1"
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
