@@ -198,13 +198,12 @@ def _means(recording: Recording, cadence: Mapping[str, int], window_ms: int) -> 
                 f"{recording.name}: {column}: expected a value at least every {window_ms // MINUTE_MS} "
                 f"minutes, got one every {minutes}; {_longer_windows(minutes)}"
             )
-    needed = {column: needed_minutes(window_ms, minutes) for column, minutes in cadence.items()}
     seen: set[int] = set()
     means: _Means = {}
-    for column, least in needed.items():
+    for column, minutes in cadence.items():
         starts, present, averages = _averages(recording.series[column], window_ms)
         seen.update(starts.tolist())
-        enough = present >= least
+        enough = present >= needed_minutes(window_ms, minutes)
         means[column] = dict(zip(starts[enough].tolist(), averages[enough].tolist(), strict=True))
     return seen, means
 
