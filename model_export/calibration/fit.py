@@ -18,7 +18,7 @@ from model_export.calibration.interval import (
     LEVEL,
     coverage,
     forward_conformal,
-    inside,
+    half_widths,
     leave_out,
     measured,
     without_noise,
@@ -231,9 +231,7 @@ def evaluate(model: Model, dataset: Dataset) -> Score:
     estimate = model.predict(dataset.inputs, dataset.auxiliary)
     if model.interval is None:
         return score(dataset.target, estimate)
-    promised = inside(model, dataset)
-    half_width = np.where(promised, model.interval.half_widths(estimate), np.nan)
-    return score(dataset.target, estimate, half_width, model.interval.level)
+    return score(dataset.target, estimate, half_widths(model, dataset, estimate), model.interval.level)
 
 
 def summary(result: FitResult) -> dict[str, Any]:

@@ -199,6 +199,13 @@ def _few_days(relative: Array, day: NDArray[np.int64], level: float) -> float:
     return float(stdtrit(freedom, both) / ndtri(both))
 
 
+def half_widths(model: Model, dataset: Dataset, estimate: Array) -> Array:
+    """The half-width of each estimate, NaN where no interval is promised, (n,)."""
+    if model.interval is None:
+        return np.full(len(dataset), np.nan)
+    return np.where(inside(model, dataset), model.interval.half_widths(estimate), np.nan)
+
+
 def inside(model: Model, dataset: Dataset) -> NDArray[np.bool_]:
     """Whether all inputs of a window are in the range of the training data, (n,)."""
     seen = dataset.inputs if model.transfer is None else model.mapped(dataset.inputs)

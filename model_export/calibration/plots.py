@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
 from model_export.calibration.export import density
+from model_export.calibration.interval import half_widths
 from model_export.calibration.size_curve import Curves
 from model_export.figures.axes import (
     BLUE,
@@ -181,9 +182,9 @@ def _dots(axes: Axes, x: Array, y: Array, n_train: int) -> None:
 def _follow(axes: Axes, model: Model, dataset: Dataset) -> None:
     """The estimate as a line in its interval, the reference as dots: neither hides the other."""
     estimate = model.predict(dataset.inputs, dataset.auxiliary)
-    times, (reference, curve) = with_gaps(dataset.start_ms, dataset.target, estimate)
+    width = half_widths(model, dataset, estimate)
+    times, (reference, curve, half) = with_gaps(dataset.start_ms, dataset.target, estimate, width)
     if model.interval:
-        half = model.interval.half_widths(curve)
         label = f"{model.interval.level:.0%} interval"
         axes.fill_between(times, curve - half, curve + half, color=SKY, alpha=0.45, lw=0, label=label)
     axes.plot(times, curve, color=BLUE, lw=0.9, label="estimate")

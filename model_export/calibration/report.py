@@ -12,6 +12,7 @@ from edge_agent.core.errors import RespireError
 from edge_agent.core.model import Model
 from model_export.calibration import plots, targets
 from model_export.calibration.fit import FitResult, evaluate
+from model_export.calibration.interval import half_widths
 from model_export.calibration.profile_plot import profiles
 from model_export.calibration.size_curve import Curves, size_curves
 from model_export.figures import webpage
@@ -71,9 +72,9 @@ def write_evaluation(model: Model, dataset: Dataset, figures: Mapping[str, Any],
 
 
 def per_window(model: Model, dataset: Dataset) -> pd.DataFrame:
-    """Every window: start, reference, value, low, high, and the inputs."""
+    """Every window: start, reference, value, low and high if an interval is promised, and the inputs."""
     value = model.predict(dataset.inputs, dataset.auxiliary)
-    half = model.interval.half_widths(value) if model.interval else np.nan
+    half = half_widths(model, dataset, value)
     columns = {"reference": dataset.target, "value": value, "low": value - half, "high": value + half}
     inputs = dict(zip(dataset.channels, dataset.inputs.T, strict=True))
     start = pd.to_datetime(dataset.start_ms, unit="ms", utc=True)

@@ -88,6 +88,19 @@ def test_a_recording_without_a_column_is_refused(call: Callable[[], object], mis
         call()
 
 
+def test_the_table_of_windows_gives_the_figures_of_the_score(tmp_path: Path) -> None:
+    """A window with an input outside training has no interval, as in the agent."""
+    recording = library.load_recording(saved(tidy(200), tmp_path / "5A2D_T-W.csv"))
+    coldest = float(np.median(recording.series["temperature"].values))
+    model = replace(linear(half_width=1.3), domain={"temperature": (coldest, 60.0)})
+    done = library.evaluate(Bundle(model), recording)
+    rows = done.windows.dropna(subset=["low", "high"])
+    inside = (rows["low"] <= rows["reference"]) & (rows["reference"] <= rows["high"])
+    assert 0.1 < done.score.promised < 0.9
+    assert (rows["temperature"] >= coldest).all()
+    assert (len(rows) / len(done.windows), inside.mean()) == (done.score.promised, done.score.coverage)
+
+
 def test_a_recording_of_another_sensor_is_told(tmp_path: Path) -> None:
     """Two arguments in the wrong order make a bundle with a map that is the wrong way round."""
     own, other = (

@@ -52,3 +52,16 @@ def test_without_errors_beyond_the_scale_there_is_no_note() -> None:
     (axes,) = plots.residuals(linear(half_width=0.1), drawn(100), 80, "Error").axes
     assert axes.get_title("right") == ""
     assert axes.get_ylim() == pytest.approx((-0.165, 0.165))
+
+
+def test_the_timeline_has_no_interval_where_none_is_promised() -> None:
+    """The band ends where an input leaves the training range, and begins again after it."""
+    dataset = drawn(2 * DAY, noise=0.05)
+    calm = np.full(len(dataset), 20.0)
+    calm[50:80] = 40.0
+    inputs = np.tile([230.0, 200.0], (len(dataset), 1))
+    figure = plots.timeline(
+        linear(half_width=0.1), replace(dataset, inputs=inputs, auxiliary=calm), DAY, "Over time"
+    )
+    (band,) = (each for each in figure.axes[0].collections if each.get_label() == "90% interval")
+    assert len(band.get_paths()) == 2
