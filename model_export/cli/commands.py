@@ -105,7 +105,7 @@ def evaluate(
         elsewhere = files_of_other_sensors(data, model.sensor, ITS_SENSOR)
         advice = "" if elsewhere else _adapt_advice(figures, model.unit)
         messages.append(
-            f"only {done.score.coverage:.0%} of the values fall in the {level:.0%} interval; "
+            f"the {agreement.covers(done.score.coverage, done.score.promised, level)}; "
             f"do not use the bundle here{advice}"
         )
     return CommandResult(figures, tuple(messages), evaluate_sentence(figures))

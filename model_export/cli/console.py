@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from model_export.doctor.case import Diagnosis
 
 DIGITS = 6
+UNTESTED = "No test part"
 LINES = 10  # of progress, where stderr is not a terminal
 
 
@@ -107,10 +108,10 @@ def _plain(value: Any) -> Any:
 
 def fit_sentence(figures: Mapping[str, Any], test_share: float, report: Path | None, verdict: str) -> str:
     """What `fit` reached, what it wrote, and whether to use it."""
-    where = f"on the last {test_share:.0%}" if figures["n_test"] else "(no test part)"
     page = f"; report in {report}" if report else ""
+    reached = _agreement({**figures, "r2": figures["r2_test"]}, f"on the last {test_share:.0%}")
     return (
-        f"{_agreement(figures['r2_test'], figures['coverage'], figures['level'], where)}, "
+        f"{reached if figures['n_test'] else UNTESTED}, "
         f"{_count(figures['support'], 'support vector')}, {figures['bytes']} bytes in {figures['bundle']}"
         f"{page}. {verdict}"
     )
@@ -118,20 +119,21 @@ def fit_sentence(figures: Mapping[str, Any], test_share: float, report: Path | N
 
 def evaluate_sentence(figures: Mapping[str, Any]) -> str:
     """How well a bundle agrees with a reference."""
-    where = f"over {figures['n']} windows"
-    agreement = _agreement(figures["r2"], figures["coverage"], figures["level"], where)
-    return f"{agreement}, RMSE {figures['rmse']:.3g} {figures['unit']}, bias {figures['bias']:+.3g}."
+    agreement, unit = _agreement(figures, f"over {figures['n']} windows"), figures["unit"]
+    return f"{agreement}, RMSE {figures['rmse']:.3g} {unit}, bias {figures['bias']:+.3g} {unit}."
 
 
 def adapt_sentence(figures: Mapping[str, Any], written: "Exported", verdict: str) -> str:
     """What a gain and an offset changed."""
-    before, after, interval = figures["before"], figures["after"], written.model.interval
-    where = f"on the last {_count(figures['n_test'], 'window')}"
-    reached = _agreement(after["r2"], after["coverage"], interval.level if interval else None, where)
+    before, interval = figures["before"], written.model.interval
+    after = figures["after"] | {"level": interval.level if interval else None}
+    covered = "" if isnan(before["coverage"]) else f", covered {before['coverage']:.0%}"
+    reached = _agreement(after, f"on the last {_count(figures['n_test'], 'window')}")
+    reached += f" (before: R² {before['r2']:.2f}{covered})"
     return (
-        f"{reached} (before: R² {before['r2']:.2f}, covered {before['coverage']:.0%}), gain "
-        f"{figures['gain']:.3g}, offset {figures['offset']:+.3g} {figures['unit']}, "
-        f"{written.size_bytes} bytes in {written.path}. {verdict}"
+        f"{reached if figures['n_test'] else UNTESTED}, gain {figures['gain']:.3g}, "
+        f"offset {figures['offset']:+.3g} {figures['unit']}, {written.size_bytes} bytes in {written.path}. "
+        f"{verdict}"
     )
 
 
@@ -153,9 +155,11 @@ def diagnose_sentence(found: "Diagnosis") -> str:
     return f"Fit for a calibration, with {_count(warned, 'warning')}." if warned else "No fault found."
 
 
-def _agreement(r2: float, coverage: float, level: float | None, where: str) -> str:
-    interval = f", {level:.0%} interval covers {coverage:.0%}" if level is not None else ""
-    return f"R² {r2:.2f} {where}{interval}"
+def _agreement(score: Mapping[str, Any], where: str) -> str:
+    from model_export.doctor.agreement import covers  # noqa: PLC0415 - --help need not wait
+
+    interval = f", {covers(score['coverage'], score['promised'], score['level'])}" if score["level"] else ""
+    return f"R² {score['r2']:.2f} {where}{interval}"
 
 
 def _count(number: int, noun: str) -> str:
