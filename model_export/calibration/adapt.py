@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
-from model_export.calibration.interval import DAY_MS, LEVEL, leave_out, measured
+from model_export.calibration import export
+from model_export.calibration.interval import DAY_MS, LEVEL, coverage, leave_out, measured
 from model_export.recordings.dataset import Dataset, require_windows
 from model_export.regression.metrics import varies
 
@@ -69,10 +70,13 @@ def adapt(model: Model, dataset: Dataset, how: Adapting | None = None) -> Model:
     gain, offset = fit_adapter(estimate, dataset.target, dataset.start_ms, how)
     old_gain, old_offset = model.adapter
     held = leave_out(dataset, lambda kept, left: _adapted(model, kept, left, how))
+    interval = measured(held, model.interval.level if model.interval else LEVEL)
+    shares = {name: coverage(part, interval) for name, part in held.items()}
     return replace(
         model,
         adapter=(gain * old_gain, gain * old_offset + offset),
-        interval=measured(held, model.interval.level if model.interval else LEVEL),
+        interval=interval,
+        provenance=export.without_interval(model.provenance) | export.covered(shares),
         id="",
     )
 

@@ -23,6 +23,7 @@ from model_export.regression.metrics import Score
 TOLERANCE = 1e-4  # of the target's spread: what float32 may cost
 DENSITY_BINS = 24
 DAY_MS = 86_400_000
+OF_INTERVAL = ("covered", "reference_noise")  # in the provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,11 @@ def renewed(model: Model, part: Dataset) -> Model:
     if model.calibrated_ms is None or model.valid_until_ms is None:
         return dated(model, part, None)
     return dated(model, part, (model.valid_until_ms - model.calibrated_ms) // DAY_MS)
+
+
+def without_interval(known: Mapping[str, Fact]) -> dict[str, Fact]:
+    """The provenance without what it says of an interval that no longer holds."""
+    return {name: fact for name, fact in known.items() if name not in OF_INTERVAL}
 
 
 def covered(shares: Mapping[str, float]) -> dict[str, Fact]:

@@ -16,6 +16,7 @@ from edge_agent.core.windows import WINDOW_MS
 from model_export.calibration import export
 from model_export.calibration.interval import (
     LEVEL,
+    Held,
     coverage,
     forward_conformal,
     half_widths,
@@ -182,16 +183,17 @@ def chosen(train: Dataset, recipe: Recipe, progress: Progress | None = None) -> 
 def fit_with_interval(train: Dataset, fit_to: Fit, recipe: Recipe) -> Calibration:
     """The model of the train part, with an interval from windows that other models did not see."""
     calibration = fit_model(train, fit_to, recipe)
-    interval, covered = _interval(calibration, train, fit_to, recipe)
+    interval, held = _interval(calibration, train, fit_to, recipe)
     if recipe.reference_noise:
         interval = without_noise(interval, recipe.reference_noise, float(np.mean(train.target)))
+    covered = {name: coverage(part, interval) for name, part in held.items()}
     return replace(calibration, model=replace(calibration.model, interval=interval), covered=covered)
 
 
 def _interval(
     calibration: Calibration, train: Dataset, fit_to: Fit, recipe: Recipe
-) -> tuple[Interval, dict[str, float]]:
-    """The interval of what the reference would read, and its coverage of left-out stretches."""
+) -> tuple[Interval, dict[str, Held]]:
+    """The interval of what the reference would read, and the left-out stretches that it is from."""
     if recipe.tuning == "folds":
         return _constant_interval(calibration, train, fit_to, recipe), {}
 
@@ -201,8 +203,7 @@ def _interval(
         return np.asarray(fit_to(kept).predict(inputs, auxiliary) + lost)
 
     held = leave_out(train, estimate)
-    interval = measured(held, recipe.level)
-    return interval, {name: coverage(part, interval) for name, part in held.items()}
+    return measured(held, recipe.level), held
 
 
 def _constant_interval(calibration: Calibration, train: Dataset, fit_to: Fit, recipe: Recipe) -> Interval:

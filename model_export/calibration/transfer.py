@@ -13,6 +13,7 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.kernel import Array
 from edge_agent.core.messages import format_time
 from edge_agent.core.model import Model
+from model_export.calibration import export
 from model_export.recordings.dataset import MIN_WINDOWS, Dataset
 from model_export.regression.metrics import r2
 
@@ -74,6 +75,7 @@ def transfer(model: Model, source: Dataset, target: Dataset) -> tuple[Model, Tra
         sensor=target.sensor,
         transfer=matrix,
         interval=None,
+        provenance=export.without_interval(model.provenance),
         cadence_minutes=target.cadence_minutes,
         id="",
     )

@@ -11,6 +11,7 @@ from edge_agent.core.errors import BadRecording
 from model_export.calibration import export
 from model_export.calibration.adapt import PLAIN, Adapting, adapt, fit_adapter
 from model_export.calibration.fit import evaluate
+from model_export.calibration.transfer import transfer
 from tests.support.models import drawn, linear
 
 
@@ -42,6 +43,18 @@ def test_the_interval_is_measured_again() -> None:
     fresh = drawn(20_000, seed=2, noise=0.1)
     fresh = replace(fresh, target=2.0 * fresh.target + 1.0)
     assert 0.87 <= evaluate(adapted, fresh).coverage <= 0.93
+
+
+def test_what_was_said_of_the_old_interval_is_not_said_of_the_new_one() -> None:
+    """`covered` is measured again, and the noise of another reference is not known."""
+    facts: dict[str, str | float] = {"dataset": "made up", "covered": "time 0.99", "reference_noise": 0.02}
+    known = replace(linear(half_width=99.0), provenance=facts)
+    adapted = adapt(known, drawn(400, noise=0.1)).provenance
+    assert [*adapted] == ["dataset", "covered"]
+    assert str(adapted["covered"]).startswith("time 0.9")
+    assert str(adapted["covered"]) != facts["covered"]
+    moved, _ = transfer(known, drawn(100), replace(drawn(100, seed=1), sensor="5CB6"))
+    assert moved.provenance == {"dataset": "made up"}
 
 
 def test_an_adapted_model_is_good_again_for_as_long_as_it_was() -> None:

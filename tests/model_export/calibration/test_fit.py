@@ -115,6 +115,14 @@ def test_the_coverage_inside_the_train_part_is_told_by_stretches() -> None:
     assert all(0.85 <= share <= 0.95 for share in covered.values())
 
 
+def test_the_coverage_inside_the_train_part_is_that_of_the_interval_in_the_bundle() -> None:
+    """With the noise of the reference left out it is narrower, and contains the reference less often."""
+    train = drawn(800, noise=0.1)
+    recipe = Recipe(reference_noise=0.08)
+    plain, known = (fit_with_interval(train, chosen(train, one), one) for one in (Recipe(), recipe))
+    assert all(known.covered[name] < share - 0.1 for name, share in plain.covered.items())
+
+
 def test_windows_outside_training_are_not_counted_as_covered() -> None:
     """They have no interval; `promised` says how many have one."""
     train, fresh = drawn(300, noise=0.1), drawn(5000, seed=5, noise=0.1)
