@@ -75,6 +75,7 @@ class Evaluation:
 
         model = self.bundle.model
         figures = {"sensor": model.sensor, "unit": model.unit, "id": model.id, **asdict(self.score)}
+        figures["level"] = model.interval.level if model.interval else None
         write_evaluation(model, self.dataset, figures, Path(path))
         return Path(path)
 

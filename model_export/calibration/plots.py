@@ -93,8 +93,9 @@ def residuals(model: Model, dataset: Dataset, n_train: int, title: str) -> Figur
     error = estimate - dataset.target
     axes.axhline(0.0, color=INK, lw=0.8)
     _dots(axes, dataset.auxiliary, error, n_train)
-    centres, medians = _running_median(dataset.auxiliary, error)
-    axes.plot(centres, medians, color=VERMILLION, lw=1.8, label="median")
+    judged = n_train if n_train < len(dataset) else 0
+    centres, medians = _running_median(dataset.auxiliary[judged:], error[judged:])
+    axes.plot(centres, medians, color=VERMILLION, lw=1.8, label="median, test" if judged else "median")
     half_width = _usual_half_width(model, estimate)
     _interval_lines(axes, model, half_width)
     limit = _robust_limit(half_width, error)
@@ -243,8 +244,8 @@ def _interval_lines(axes: Axes, model: Model, half_width: float) -> None:
 
 
 def _running_median(x: Array, y: Array) -> tuple[Array, Array]:
-    """The median of y in each of up to 20 groups of neighbouring x."""
-    groups = np.array_split(np.argsort(x), min(20, len(x)))
+    """The median of y in each of up to 20 groups of at least 5 neighbouring x."""
+    groups = np.array_split(np.argsort(x), min(20, max(len(x) // 5, 1)))
     return np.array([np.median(x[group]) for group in groups]), np.array(
         [np.median(y[group]) for group in groups]
     )

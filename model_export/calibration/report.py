@@ -1,6 +1,7 @@
 """One self-contained page about one calibration, and its plots as SVG and numbers as CSV beside it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def write_evaluation(model: Model, dataset: Dataset, figures: Mapping[str, Any],
         ("R²", _number(score.r2)),
         ("RMSE", f"{_number(score.rmse)} {model.unit}"),
         ("bias", f"{_number(score.bias)} {model.unit}"),
-        ("covered", _number(score.coverage)),
+        *(_covered(score.coverage, score.promised, model.interval.level) if model.interval else ()),
         ("windows", str(score.n)),
     ]
     sections = [
@@ -146,6 +147,9 @@ def _agreement(
     model: Model, dataset: Dataset, n_train: int, outliers: NDArray[np.bool_], score: Score, where: str
 ) -> list[Picture]:
     """The plots of estimates beside the reference; windows after n_train were not fitted."""
+    shaded = " The shaded part is the test; it was not fitted." if 0 < n_train < len(dataset) else ""
+    crosses = " Crosses are train windows that the fit treated as outliers." if outliers.any() else ""
+    both = ", train and test" if shaded else ""
     follows = f"Over time: R² {score.r2:.3f} ({where})"
     error = f"Against the reference: RMSE {score.rmse:.3g} {model.unit} ({where})"
     bias = f"Error over temperature: bias {score.bias:+.2g} {model.unit} ({where})"
@@ -153,13 +157,12 @@ def _agreement(
         Picture(
             plots.timeline(model, dataset, n_train, follows),
             "Top: estimate and reference in the last days. Bottom: the error of every day of the recording. "
-            "Days away from zero are a drift or a step. The shaded part is the test; it was not fitted.",
+            f"Days away from zero are a drift or a step.{shaded}",
             "timeline",
         ),
         Picture(
             plots.scatter(model, dataset, n_train, outliers, error),
-            "Estimate against reference. On the dashed line both agree. Crosses are train windows that the "
-            "fit treated as outliers.",
+            f"Estimate against reference. On the dashed line both agree.{crosses}",
             "scatter",
         ),
         Picture(
@@ -169,8 +172,8 @@ def _agreement(
         ),
         Picture(
             profiles(model, dataset, "When it is wrong: error by hour"),
-            "A median that follows the hour or the day is a cause that the model does not know, such as the "
-            "traffic's other gases, the sun on the box, or a clock.",
+            f"All windows{both}. A median that follows the hour or the day is a cause that the model does "
+            "not know, such as the traffic's other gases, the sun on the box, or a clock.",
             "profiles",
         ),
     ]
@@ -190,11 +193,20 @@ def _headline(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("R² test", _number(summary["r2_test"])),
         ("RMSE test", f"{_number(summary['rmse_test'])} {unit}"),
-        (f"covered at {summary['level']:.0%}", _number(summary["coverage"])),
+        *_covered(summary["coverage"], summary["promised"], summary["level"]),
         ("windows", f"{summary['n_train']} + {summary['n_test']}"),
         ("support vectors", str(summary["support"])),
         ("bytes", str(summary["bytes"])),
     ]
+
+
+def _covered(coverage: float, promised: float, level: float) -> list[tuple[str, str]]:
+    """The share of the references in the interval, and of the windows that have one."""
+    return [(f"covered at {level:.0%}", _percent(coverage)), ("have an interval", _percent(promised))]
+
+
+def _percent(share: float) -> str:
+    return "none" if isnan(share) else f"{share:.0%}"
 
 
 def _flat(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -206,6 +218,6 @@ def _flat(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def _number(value: Any) -> str:
-    if value is None:
+    if value is None or (isinstance(value, float) and isnan(value)):
         return "none"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

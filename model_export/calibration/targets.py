@@ -12,7 +12,7 @@ The US EPA (600/R-20/279 and 600/R-23/146) asks for R², slope, intercept and RM
 """
 
 from dataclasses import dataclass
-from math import nan, sqrt
+from math import isnan, nan, sqrt
 
 import numpy as np
 
@@ -71,22 +71,38 @@ def targets(reference: Array, estimate: Array, gas: str, unit: str) -> Targets:
 def rows(found: Targets, r2: float, rmse: float, bias: float, gas: str, unit: str) -> list[tuple[str, ...]]:
     """The figures as a table: name, value, what is asked for."""
     epa = {name: f"EPA: {target}" if gas == "O3" else "" for name, target in EPA_O3.items()}
-    at = f"at {found.limit:.3g} {unit}"
-    asked = f"class 1: {INDICATIVE.get(gas, USUAL):g} % or less, class 2: {ESTIMATION:g} % or less"
-    reached = "none" if found.class_ is None else str(found.class_)
-    return [
+    figures: list[tuple[str, ...]] = [
         ("figure", "value", "target"),
         ("R²", f"{r2:.3f}", epa["R²"]),
         ("slope", f"{found.slope:.3f}", epa["slope"]),
-        ("intercept", f"{found.intercept:+.3g} {unit}", epa["intercept"]),
-        ("RMSE", f"{rmse:.3g} {unit}", epa["RMSE"]),
+        ("intercept", f"{_plain(found.intercept, '+')} {unit}", epa["intercept"]),
+        ("RMSE", f"{_plain(rmse)} {unit}", epa["RMSE"]),
         ("RMSE in % of the mean reference", f"{found.nrmse_percent:.0f} %", ""),
-        ("bias", f"{bias:+.3g} {unit}", ""),
-        ("precision: standard deviation of the error", f"{found.precision:.3g} {unit}", ""),
-        (f"expanded uncertainty {at}", f"{found.uncertainty_percent:.0f} %", f"CEN/TS 17660-1: {asked}"),
-        ("class of CEN/TS 17660-1, by this figure alone", reached, ""),
-        ("highest reference here", f"{found.highest:.3g} {unit}", f"the limit is {found.limit:.3g} {unit}"),
+        ("bias", f"{_plain(bias, '+')} {unit}", ""),
+        ("precision: standard deviation of the error", f"{_plain(found.precision)} {unit}", ""),
     ]
+    return figures if isnan(found.uncertainty_percent) else [*figures, *_at_limit(found, gas, unit)]
+
+
+def _at_limit(found: Targets, gas: str, unit: str) -> list[tuple[str, ...]]:
+    limit = f"{_plain(found.limit)} {unit}"
+    classes = f"class 1: {INDICATIVE.get(gas, USUAL):g} % or less, class 2: {ESTIMATION:g} % or less"
+    asked = f"CEN/TS 17660-1: {classes}"
+    reached = "none" if found.class_ is None else str(found.class_)
+    return [
+        (f"expanded uncertainty at {limit}", f"{found.uncertainty_percent:.0f} %", asked),
+        ("class of CEN/TS 17660-1, by this figure alone", reached, ""),
+        ("highest reference here", f"{_plain(found.highest)} {unit}", f"the limit is {limit}"),
+    ]
+
+
+def _plain(value: float, sign: str = "-") -> str:
+    """Three digits, and all of those before the point.
+
+    >>> _plain(8587.9), _plain(0.12345), _plain(40.84, "+")
+    ('8588', '0.123', '+40.8')
+    """
+    return f"{value:{sign}.0f}" if abs(value) >= 1000.0 else f"{value:{sign}.3g}"
 
 
 def _limit(gas: str, unit: str) -> float:

@@ -101,6 +101,20 @@ def test_the_table_of_windows_gives_the_figures_of_the_score(tmp_path: Path) -> 
     assert (len(rows) / len(done.windows), inside.mean()) == (done.score.promised, done.score.coverage)
 
 
+def test_the_page_of_an_evaluation_is_about_no_train_part(tmp_path: Path) -> None:
+    """Nothing was fitted to these windows. The share that is covered has its level, and how many it is of."""
+    recording = library.load_recording(saved(tidy(200), tmp_path / "5A2D_T-W.csv"))
+    coldest = float(np.median(recording.series["temperature"].values))
+    model = replace(linear(half_width=1.4), domain={"temperature": (coldest, 60.0)})
+    done = library.evaluate(Bundle(model), recording)
+    page = done.report(tmp_path / "page.html").read_text()
+    assert f"<b>{done.score.coverage:.0%}</b><span>covered at 90%</span>" in page
+    assert f"<b>{done.score.promised:.0%}</b><span>have an interval</span>" in page
+    assert "<td>level</td><td>0.9</td>" in page
+    assert "The shaded part is the test" not in page
+    assert "Crosses are" not in page
+
+
 def test_a_recording_of_another_sensor_is_told(tmp_path: Path) -> None:
     """Two arguments in the wrong order make a bundle with a map that is the wrong way round."""
     own, other = (

@@ -65,3 +65,17 @@ def test_the_timeline_has_no_interval_where_none_is_promised() -> None:
     )
     (band,) = (each for each in figure.axes[0].collections if each.get_label() == "90% interval")
     assert len(band.get_paths()) == 2
+
+
+@pytest.mark.parametrize(("n_train", "label", "off"), [(800, "median, test", 0.3), (0, "median", 0.06)])
+def test_the_median_error_is_that_of_windows_that_were_not_fitted(
+    n_train: int, label: str, off: float
+) -> None:
+    """In the train part it is zero by construction, and would hide a shift in the test part."""
+    dataset = drawn(1000, noise=0.02)
+    late = np.arange(1000) >= 800
+    shifted = replace(dataset, target=dataset.target - np.where(late, 0.3, 0.0))
+    (axes,) = plots.residuals(linear(half_width=0.1), shifted, n_train, "Error").axes
+    (line,) = (each for each in axes.lines if str(each.get_label()).startswith("median"))
+    assert line.get_label() == label
+    assert np.mean(np.asarray(line.get_ydata(), dtype=float)) == pytest.approx(off, abs=0.06)

@@ -37,3 +37,13 @@ def test_an_unknown_gas_has_no_limit_and_ozone_has_targets() -> None:
     assert targets(x, x, "radon", "ppb").class_ is None
     table = rows(targets(x, x, "O3", "ppb"), 1.0, 0.0, 0.0, "O3", "ppb")
     assert ("slope", "1.000", "EPA: 0.80 to 1.20") in table
+
+
+def test_a_table_has_plain_numbers_and_no_row_about_an_unknown_limit() -> None:
+    x = np.linspace(100.0, 9000.0, 50)
+    for unit, limit in (("ppb", "8588 ppb"), ("ug/m3", "10000 ug/m3")):
+        table = rows(targets(x, 1.5 * x, "CO", unit), 0.9, 1234.5, -1234.5, "CO", unit)
+        assert f"expanded uncertainty at {limit}" in [row[0] for row in table]
+        assert not any("e+" in cell for row in table for cell in row)
+    table = rows(targets(x, x, "radon", "ppb"), 1.0, 0.0, 0.0, "radon", "ppb")
+    assert not any("nan" in cell or "limit" in cell for row in table for cell in row)
