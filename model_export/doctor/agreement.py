@@ -15,11 +15,11 @@ def covers(coverage: float, promised: float, level: float) -> str:
     """How much an interval covers, and of how many windows: outside the training range there is none.
 
     >>> covers(0.88, 1.0, 0.9), covers(1.0, 0.444, 0.9)
-    ('90% interval covers 88%', '90% interval covers 100% of the 44% of the windows that have one')
+    ('90% interval covers 88%', '90% interval covers 100% (44% of the windows have one)')
     """
     if isnan(coverage):
         return "no window has an interval"
-    of = "" if promised >= ALL else f" of the {promised:.0%} of the windows that have one"
+    of = "" if promised >= ALL else f" ({promised:.0%} of the windows have one)"
     return f"{level:.0%} interval covers {coverage:.0%}{of}"
 
 

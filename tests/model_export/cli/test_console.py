@@ -13,7 +13,7 @@ NAN = float("nan")
     ("coverage", "promised", "words"),
     [
         (0.88, 1.0, ", 90% interval covers 88%"),
-        (0.99, 0.35, ", 90% interval covers 99% of the 35% of the windows that have one"),
+        (0.99, 0.35, ", 90% interval covers 99% (35% of the windows have one)"),
         (0.99, 0.996, ", 90% interval covers 99%"),
         (NAN, 0.0, ", no window has an interval"),
     ],
