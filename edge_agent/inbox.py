@@ -25,7 +25,7 @@ class Message(NamedTuple):
 
 
 class Connected(NamedTuple):
-    """The broker accepted the connection; `resumed` says whether it had kept our session."""
+    """The broker has our subscriptions; `resumed` says whether it had kept our session."""
 
     resumed: bool
 

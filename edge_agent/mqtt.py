@@ -53,7 +53,7 @@ class Connection:
         elapsed_ms: Callable[[], int],
     ) -> None:
         self.address = address
-        self.connected = False
+        self.connected = self._resumed = False
         self.epoch = 0
         self._answered = False
         self._inbox = inbox
@@ -66,6 +66,7 @@ class Connection:
         self._client.on_connect = self._on_connect
         self._client.on_connect_fail = self._on_connect_fail
         self._client.on_disconnect = self._on_disconnect
+        self._client.on_subscribe = self._on_subscribe
         self._client.on_message = self._on_message
         self._client.on_publish = self._on_publish
 
@@ -110,10 +111,12 @@ class Connection:
             self._inbox.put(self, Disconnected("broker.refused", _plain(str(code))))
             return
         self.epoch += 1
-        self.connected = True
-        if self._filters:
-            client.subscribe(self._filters)
-        self._inbox.put(self, Connected(flags.session_present))
+        self.connected, self._resumed = True, flags.session_present
+        client.subscribe(self._filters)
+
+    def _on_subscribe(self, *_: Any) -> None:
+        """Not before: what is published until now does not arrive, if the broker had kept no session."""
+        self._inbox.put(self, Connected(self._resumed))
 
     def _on_connect_fail(self, _client: Client, _data: Any) -> None:
         """paho does not pass the exception, but it handles it now: no route, a bad certificate, …"""

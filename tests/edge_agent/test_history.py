@@ -31,7 +31,7 @@ class Desk:
         self.connection = Connection(
             Address(broker.host, broker.port, "history"), None, self.inbox, lambda: 0
         )
-        self.connection.start([])
+        self.connection.start(["respire/van-1/request"])
         wait_until(lambda: any(isinstance(e, Connected) for _, e in self.inbox.receive(0.1, 10)))
         self.history = History(self.connection, OwnTopics("respire/van-1"), directory)
 

@@ -1,5 +1,6 @@
 """Connections to real brokers: sessions, acknowledgements, TLS, passwords, and leaving."""
 
+import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -170,6 +171,20 @@ def test_a_broker_that_forgot_the_session_is_subscribed_to_again(tmp_path: Path)
         send(broker, b"1")
         mine.wait_for(Message)
     broker.stop()
+
+
+def test_a_connection_is_told_when_the_broker_has_the_subscription() -> None:
+    """What is published before that does not arrive; those who see the agent online may publish."""
+    with socket.create_server(("127.0.0.1", 0)) as server, line(server.getsockname()[1]) as mine:
+        broker, _ = server.accept()
+        with broker:
+            broker.recv(1_000)
+            broker.sendall(b"\x20\x02\x00\x00")  # CONNACK
+            subscribe = broker.recv(1_000)
+            assert subscribe[:1] == b"\x82"
+            assert mine.of(Connected) == []
+            broker.sendall(b"\x90\x03" + subscribe[2:4] + b"\x01")  # SUBACK
+            assert mine.wait_for(Connected) == Connected(resumed=False)
 
 
 def test_leaving_is_possible_while_more_comes_than_anybody_takes(broker: Broker) -> None:

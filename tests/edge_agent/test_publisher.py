@@ -41,7 +41,7 @@ class Way:
         self.publisher = Publisher(self.connection, OwnTopics("respire/van-1"), journal, ModelChanges())
 
     def connect(self) -> None:
-        self.connection.start([])
+        self.connection.start(["respire/van-1/request"])
         self.wait_until_connected()
 
     def wait_until_connected(self) -> None:

@@ -191,6 +191,7 @@ def test_nobody_can_take_over_the_session_of_the_agent(deployed: Deployed, agent
             knock(name, port, client_id, "websockets" if port == deployed.websockets else "tcp")
     agent.start()
     agent.wait_for("window.closed")
+    agent.wait_for("broker.connected", 2)
     assert '"session": "resumed"' in agent.log.read_text()
 
 
