@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -17,7 +18,19 @@ def process_pool(jobs: int) -> Iterator[Executor]:
     try:
         yield pool
     finally:
-        pool.shutdown(cancel_futures=True)
+        shut_down(pool)
+
+
+def shut_down(pool: ProcessPoolExecutor) -> None:
+    """Wait for the workers to end; what waits is dropped.
+
+    Before 3.11.5 Python waits for ever if a worker was killed while a task was on its way to it (gh-94777).
+    Nobody reads on this side, so closing this side's end lets the writer see that nobody is left.
+    """
+    queue = getattr(pool, "_call_queue", None)
+    if sys.version_info < (3, 11, 5) and queue is not None:
+        queue._reader.close()
+    pool.shutdown(cancel_futures=True)
 
 
 def _prepare() -> None:

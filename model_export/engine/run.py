@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -56,7 +56,7 @@ def run_all(
         ran = results.keys() | results.failed.keys()
         left = {name: task for name, task in tasks.items() if name not in ran}
         try:
-            with open_executor() as executor:
+            with open_executor() as executor, _told(say):
                 _gather(executor, work, left, results, lambda: _tell(progress, results, len(tasks)))
             return results
         except BrokenExecutor:
@@ -66,6 +66,16 @@ def run_all(
         f"workers were killed {RESTARTS + 1} times; what is done is kept, so give the same line again "
         "(fleet: with --resume), with fewer --jobs if memory is short"
     )
+
+
+@contextmanager
+def _told(say: Say) -> Iterator[None]:
+    """Say what a Ctrl-C does, before the executor waits for the tasks that are running."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("stopping; what is done is kept, so give the same line again (fleet: with --resume)")
+        raise
 
 
 def _gather(

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edge_agent.core.errors import RespireError
-from model_export.engine.processes import end_with_parent
+from model_export.engine.processes import end_with_parent, shut_down
 from model_export.engine.run import ended
 from model_export.experiment.ledger import Task
 
@@ -58,7 +57,7 @@ def in_parallel(
         _stop(futures, say)
         raise
     finally:
-        _shut_down(pool)
+        shut_down(pool)
     return failed
 
 
@@ -100,18 +99,6 @@ def _stop(futures: Iterable[Future[None]], say: Say) -> None:
         for worker in multiprocessing.active_children():
             worker.terminate()
         raise
-
-
-def _shut_down(pool: ProcessPoolExecutor) -> None:
-    """Wait for the workers to end.
-
-    Before 3.11.5 Python waits for ever if a worker was killed while a task was on its way to it (gh-94777).
-    Nobody reads on this side, so closing this side's end lets the writer see that nobody is left.
-    """
-    queue = getattr(pool, "_call_queue", None)
-    if sys.version_info < (3, 11, 5) and queue is not None:
-        queue._reader.close()
-    pool.shutdown(cancel_futures=True)
 
 
 def _prepare() -> None:

@@ -51,15 +51,28 @@ def calibrate(task: Task) -> Row | None:
     done = ledger.row(task.sensor, digest)
     if done:
         return done
-    row = {**known(task), "digest": digest}
+    found = _tried(task)
+    if found is None:
+        return None
+    made, bytes_ = found
+    return ledger.save({**known(task), "digest": digest, **made}, bytes_)
+
+
+def _tried(task: Task) -> tuple[Row, bytes | None] | None:
+    """What is made of the recordings that have a reference; None if none has one."""
     try:
         with threadpool_limits(1):  # the same bits, however many tasks a machine runs
-            made, bytes_ = _made(task)
+            return _made(task)
     except RespireError as error:
-        if not any(map(_has_reference, task.entries)):
-            return None
-        made, bytes_ = refused(str(error), "Correct the recording, then run fleet again with --resume."), None
-    return ledger.save({**row, **made}, bytes_)
+        judged = tuple(filter(_has_reference, task.entries))
+        if judged == task.entries:
+            return refused(str(error), "Correct the recording, then run fleet again with --resume."), None
+    found = _tried(replace(task, entries=judged)) if judged else None
+    if found:
+        bare = ", ".join(entry.place.dataset for entry in task.entries if entry not in judged)
+        words = (found[0]["reason"], f"left out, without a reference: {bare}")
+        found[0]["reason"] = "; ".join(filter(None, words))
+    return found
 
 
 def compared(task: Task, candidate: Candidate, findings: Sequence[Finding]) -> tuple[Row, bytes]:

@@ -41,7 +41,8 @@ def _run(request: Request, open_executor: Open, say: Say, progress: Progress | N
     entries, skipped = find(request.manifest)
     tasks = {task.sensor: task for task in _tasks(entries, request)}
     if not tasks:
-        raise BadRecording(f"{request.manifest}: expected recordings, got none to use")
+        why = f": {skipped[0].reason}" if skipped else ""
+        raise BadRecording(f"{request.manifest}: expected recordings, got none to use{why}")
     fitted = run_all(calibrate, tasks, open_executor, say, progress)
     rows = {name: row for name, row in fitted.items() if row}
     bare = moves(tasks, rows, sorted(fitted.keys() - rows))

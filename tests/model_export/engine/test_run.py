@@ -3,9 +3,11 @@
 import os
 import signal
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, CancelledError, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +46,20 @@ def test_a_task_that_always_kills_its_worker_ends_the_run(tmp_path: Path) -> Non
     with pytest.raises(RespireError, match="workers were killed 4 times; what is done is kept"):
         run_all(work, {"always": ("always", tmp_path)}, lambda: process_pool(1), said.append)
     assert len(said) == RESTARTS
+
+
+class Stopped(Executor):
+    """The user presses Ctrl-C."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        raise KeyboardInterrupt
+
+
+def test_a_run_that_is_stopped_says_how_to_go_on() -> None:
+    said: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        run_all(str, {"a": 1}, lambda: nullcontext(Stopped()), said.append)
+    assert said == ["stopping; what is done is kept, so give the same line again (fleet: with --resume)"]
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:8786", "tcp://localhost:8786", "tcp://[::1]:8786"])

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from edge_agent.core import bundle
-from edge_agent.core.errors import BadSettings, RespireError
+from edge_agent.core.errors import BadRecording, BadSettings, RespireError
 from model_export.cli.main import main
 from model_export.files import alone_in
 from model_export.fleet.run import Request, run
@@ -172,6 +172,25 @@ def test_a_sensor_that_leaves_the_manifest_leaves_the_bundles_to_install(tmp_pat
 def test_a_folder_with_a_run_is_not_taken_for_another(folder: Path, first: Path) -> None:
     with pytest.raises(BadSettings, match="add --resume to go on with it"):
         calibrated(folder, first)
+
+
+def test_a_recording_without_reference_does_not_refuse_the_sensor(tmp_path: Path) -> None:
+    """A sensor was beside a reference in winter, and elsewhere in summer."""
+    saved(tidy(240, seed=1), tmp_path / "5A2D_T-W.csv")
+    alone = tidy(240, seed=2, first_ms=FIRST_MS + 60 * DAY_MS).drop(columns="reference")
+    saved(alone, tmp_path / "5A2D_C-S.csv")
+    calibrated(tmp_path, tmp_path / "out")
+    row = rows(tmp_path / "out")["5A2D"]
+    assert row["state"] == "new"
+    assert row["reason"].endswith("fewer than 7; left out, without a reference: C-S")
+
+
+def test_a_manifest_without_usable_lines_says_what_is_wrong(tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest.csv"
+    manifest.write_text("file,sensor,site,season\na.csv,5A2D,T,W\n")
+    words = "expected recordings, got none to use: manifest.csv: recording 1: expected path, sensor, site"
+    with pytest.raises(BadRecording, match=words):
+        calibrated(manifest, tmp_path / "out")
 
 
 def test_bundles_of_others_are_not_removed(tmp_path: Path) -> None:
