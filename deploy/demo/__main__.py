@@ -33,7 +33,7 @@ FITS_AT_ONCE = 2
 def main() -> int:
     """Run the demo; return 1 if a part of it fails, else 0."""
     parser = argparse.ArgumentParser(
-        description="A van on your desk.", epilog="example: make demo SECONDS=60"
+        prog="demo", description="A van on your desk.", epilog="example: make demo SECONDS=60"
     )
     parser.add_argument(
         "--seconds", type=float, default=float("inf"), help="how long to drive, default: until Ctrl-C"
@@ -42,6 +42,8 @@ def main() -> int:
     options = parser.parse_args()
     if not options.seconds > 0.0:
         parser.error(f"--seconds: expected more than 0, got {options.seconds:g}")
+    if options.bundles and not any(options.bundles.glob("*.bundle")):
+        parser.error(f"--bundles: expected a folder with .bundle files, got {options.bundles}")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with contextlib.ExitStack() as stack:
@@ -69,7 +71,9 @@ def demonstrate(stack: contextlib.ExitStack, seconds: float, bundles: Path | Non
     serving = stack.enter_context(agent(place, mqtt))
     truth = place / "truth.csv"
     with van(place, mqtt, seconds, truth) as driving:
-        print(json.dumps({"dashboard": page, "mqtt": f"{HOST}:{mqtt}", "truth": str(truth)}), flush=True)
+        if not sys.stdout.isatty():  # for programs; people read the same below
+            told = {"dashboard": page, "mqtt": f"{HOST}:{mqtt}", "truth": str(truth)}
+            print(json.dumps(told), flush=True)
         welcome(page, mqtt, place / "agent.log", seconds)
         watch(driving, serving, brokering, place)
         if driving.returncode:
@@ -98,7 +102,7 @@ def welcome(page: str, port: int, log: Path, seconds: float) -> None:
         say.print(f"[bold]open {page}[/bold]", soft_wrap=True)
     say.print(f"the agent's log: tail -f {log.relative_to(ROOT)}", soft_wrap=True)
     say.print(f"MQTT: {HOST}:{port}, topic respire/+/calibrated/+/co")
-    say.print("5092 and D3EB have their CO and NOx cells swapped, as in the paper: note their wide intervals")
+    say.print("5092 and D3EB have their CO and NOx cells swapped, as in the paper;\ntheir intervals are wide")
     until = "until event time reaches the present" if seconds == float("inf") else f"for {seconds:g} s"
     say.print(f"one window a second, {until}; Ctrl-C ends it")
 

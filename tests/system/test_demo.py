@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from tests.support.agents import Collector
 from tests.support.broker import AT_MOST_S, Broker, client, wait_until
 from tests.support.browser import Chromium, Page
 from tests.support.needs import require
-from tests.support.processes import start
+from tests.support.processes import run_program, start
 
 ROOT = Path(__file__).parents[2]
 SOUND = ("1FEA", "5A2D", "5CB6", "B5FF")
@@ -249,3 +250,12 @@ def test_a_demo_without_a_broker_ends_and_says_so(demo: Demo) -> None:
     os.kill(broker, signal.SIGKILL)
     assert demo.process.wait(AT_MOST_S) != 0
     assert "demo: the broker ended with -9" in demo.said()
+
+
+def test_bundles_that_are_not_there_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "5A2D.csv").touch()
+    for folder in (tmp_path, tmp_path / "nope"):
+        command = [sys.executable, "-m", "deploy.demo", "--bundles", folder]
+        done = run_program(command, cwd=ROOT, capture_output=True, text=True)
+        told = f"demo: error: --bundles: expected a folder with .bundle files, got {folder}\n"
+        assert (done.returncode, done.stderr.partition("\n")[2]) == (2, told)
