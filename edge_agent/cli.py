@@ -13,7 +13,7 @@ from typing import Any
 from edge_agent.core.errors import BadBundle, BadSettings, RespireError
 from edge_agent.core.messages import LAST_MS, format_time, parse_time
 from edge_agent.systemd import journal_prefix
-from edge_agent.terminal import CONFIGURATION, DONE, FAILED, load_settings, print_json, say
+from edge_agent.terminal import CONFIGURATION, DONE, FAILED, aligned, load_settings, print_json, say
 
 WHAT = ("estimates", "windows", "consensus", "readings", "fixes")  # that export writes
 
@@ -109,12 +109,15 @@ def replay(options: argparse.Namespace) -> int:
 
 
 def inspect(options: argparse.Namespace) -> int:
-    """Print a bundle as JSON: its model card, scaling and size."""
+    """Print what is in a bundle: a table on a terminal, its card and scaling as JSON in a pipe."""
     from edge_agent import bundles  # noqa: PLC0415 - as above
-    from edge_agent.core.card import inspection  # noqa: PLC0415 - as above
+    from edge_agent.core.card import description, inspection  # noqa: PLC0415 - as above
 
-    model = bundles.read(options.bundle)
-    print_json(inspection(model, options.bundle.stat().st_size))
+    model, size_bytes = bundles.read(options.bundle), options.bundle.stat().st_size
+    if options.json or not sys.stdout.isatty():
+        print_json(inspection(model, size_bytes))
+    else:
+        print("\n".join(aligned(description(model, size_bytes))))
     return DONE
 
 
@@ -173,6 +176,7 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     command = _command(commands, inspect, "edge-agent inspect bundles/5A2D.bundle")
+    command.add_argument("--json", action="store_true", help="print JSON on a terminal, too")
     command.add_argument("bundle", type=Path, metavar="BUNDLE", help="a bundle file")
     return parser
 

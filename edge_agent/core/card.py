@@ -56,6 +56,31 @@ def inspection(model: Model, size_bytes: int) -> dict[str, Any]:
     }
 
 
+def description(model: Model, size_bytes: int) -> list[tuple[str, str]]:
+    """What a person asks a bundle, as names and texts: for whom, until when, how good, for which inputs."""
+    told = card(model)
+    gain, offset = model.adapter
+    dataset, r2 = (model.provenance.get(name) for name in ("dataset", "r2_test"))
+    interval = model.interval
+    more = ", more at high values" if interval and interval.slope else ""
+    days = [told[name] and told[name][:10] for name in ("calibrated", "valid_until")]
+    rows = [
+        ("sensor", f"{model.sensor}, {model.gas} in {model.unit}, {model.sensor_type}"),
+        ("model", f"{model.id}, {size_bytes} bytes"),
+        ("windows", f"{model.window_ms // 60_000} min"),
+        ("trained on", f"{dataset or 'unknown'}" + (f", R² {r2:.2f} there" if isinstance(r2, float) else "")),
+        ("calibrated", f"{days[0] or 'unknown'}, valid {f'until {days[1]}' if days[1] else 'for ever'}"),
+        (
+            "interval",
+            f"{interval.level:.0%}, ± {interval.half_width:.3g} {model.unit}{more}" if interval else "none",
+        ),
+        ("adapter", f"gain {gain:.3g}, offset {offset:+.3g} {model.unit}" if gain != 1 or offset else "none"),
+        ("transfer", "none" if model.transfer is None else "from another sensor"),
+        *((name, f"trained from {low:.4g} to {high:.4g}") for name, (low, high) in model.domain.items()),
+    ]
+    return [(name, text if text.isprintable() else ascii(text)) for name, text in rows]
+
+
 def curves(model: Model) -> dict[str, list[float]]:
     """Each weight at evenly spaced temperatures over the training domain (or ± 2 spreads without one)."""
     scale = model.auxiliary_scale

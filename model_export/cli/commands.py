@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from edge_agent.core.card import inspection, valid_until
+from edge_agent.core.card import description, inspection, valid_until
 from edge_agent.core.errors import BadBundle
 from model_export import library
 from model_export.bundle import Bundle
@@ -257,7 +257,9 @@ def inspect(bundle: Path, plot: Path | None = None) -> CommandResult:
 
         title = f"{model.sensor}: the weight of each input over temperature"
         write_atomically(plot, png(plots.weights(model, title)))
-    return CommandResult(inspection(model, bundle.stat().st_size))
+    size_bytes = bundle.stat().st_size
+    table = "\n".join(f"{name:12}{text}" for name, text in description(model, size_bytes))
+    return CommandResult(inspection(model, size_bytes), sentence=table)
 
 
 def read_files(

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from edge_agent.core import bundle
 from edge_agent.core.messages import decode_estimate
 from tests.conftest import make_model
 from tests.edge_agent.core.test_pipeline import recording
-from tests.support.processes import run_program
+from tests.support.processes import on_a_terminal, run_program
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -58,6 +59,39 @@ def test_inspect_prints_a_bundle_as_json(bundles: Path) -> None:
     assert (shown["sensor"], shown["support"], shown["kernel"]) == ("5A2D", 32, "matern32")
     assert shown["bytes"] == (bundles / "5A2D.bundle").stat().st_size
     assert done.returncode == 0
+
+
+def test_inspect_prints_a_table_on_a_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "5A2D.bundle"
+    day_ms = 86_400_000
+    model = replace(
+        make_model(),
+        adapter=(1.04, -0.126),
+        provenance={"dataset": "T-W\x1b[2J.csv", "r2_test": 0.941},
+        calibrated_ms=19_000 * day_ms,
+        valid_until_ms=19_180 * day_ms,
+    )
+    file.write_bytes(bundle.encode(model))
+    code, text = on_a_terminal("inspect", str(file))
+    assert (code, text.splitlines()) == (
+        0,
+        [
+            "sensor       5A2D, CO in ppm, electrochemical",
+            f"model        {bundle.decode(file.read_bytes(), '').id}, {file.stat().st_size} bytes",
+            "windows      15 min",
+            "trained on   'T-W\\x1b[2J.csv, R\\xb2 0.94 there'",
+            "calibrated   2022-01-08, valid until 2022-07-07",
+            "interval     90%, ± 0.12 ppm",
+            "adapter      gain 1.04, offset -0.126 ppm",
+            "transfer     none",
+            "op1          trained from 180 to 300",
+            "op2          trained from 170 to 240",
+            "temperature  trained from 8 to 40",
+        ],
+    )
+    assert json.loads(on_a_terminal("inspect", "--json", str(file))[1]) == json.loads(
+        run("inspect", file).stdout
+    )
 
 
 def test_check_says_what_would_run(tmp_path: Path, bundles: Path) -> None:

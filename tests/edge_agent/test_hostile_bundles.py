@@ -9,7 +9,7 @@ import pytest
 
 from edge_agent.bundles import MAX_TOTAL_BYTES, Bundles
 from edge_agent.core import bundle
-from edge_agent.core.card import card, inspection
+from edge_agent.core.card import card, description, inspection
 from edge_agent.core.errors import BadBundle
 from edge_agent.core.messages import LIMIT, Reading, encode_estimate
 from edge_agent.core.pipeline import Pipeline
@@ -73,6 +73,7 @@ def test_what_is_accepted_gives_a_card_and_an_estimate_that_are_json(seed: int) 
             continue
         for said in (card(model), inspection(model, len(data))):
             json.dumps(said, allow_nan=False)
+        assert all(text.isprintable() for row in description(model, len(data)) for text in row)
         pipeline = Pipeline(Windows(), {model.sensor: model}, coverage=0.0)
         largest = 0.99 * LIMIT
         readings = [Reading(model.sensor, name, 0, largest) for name in (*model.measured, model.auxiliary)]
