@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from edge_agent.core.errors import RespireError
 from model_export.cli.console import CommandResult, long_bar, print_result, say
 from model_export.cli.engine import Ca, Cert, Key, Scheduler, executor
+from model_export.cli.options import address
 
 Manifest = Annotated[
     Path, typer.Argument(help="Manifest or folder of recordings, as for experiment.", metavar="MANIFEST")
@@ -116,7 +117,6 @@ def status(
     \b
     model-export fleet status --broker broker.city.example:1883 --out fleet
     """
-    from model_export.cli.simulate import address  # noqa: PLC0415 - as above
     from model_export.fleet.ledger import Ledger  # noqa: PLC0415 - as above
     from model_export.fleet.registry import ORDER, places, write  # noqa: PLC0415 - as above
     from model_export.fleet.vans import Broker, listen  # noqa: PLC0415 - as above

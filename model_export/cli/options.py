@@ -82,6 +82,14 @@ def _days(text: str) -> int:
     return int(number)
 
 
+def address(broker: str) -> tuple[str, int]:
+    """The host and the port of HOST:PORT."""
+    host, _, port = broker.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise typer.BadParameter(f"expected HOST:PORT, got {broker!r}", param_hint="--broker")
+    return host.removeprefix("[").removesuffix("]"), int(port)  # [::1]:1883
+
+
 Data = Annotated[
     list[Path], typer.Argument(help="CSV, Excel or Parquet files of one sensor.", metavar="DATA")
 ]

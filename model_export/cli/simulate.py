@@ -15,6 +15,7 @@ import typer
 from edge_agent.core.errors import RespireError
 from model_export.cli.console import long_bar, say
 from model_export.cli.engine import executor
+from model_export.cli.options import address
 from model_export.simulator.campaign import OUTLIERS, SENSORS, SWAPPED
 
 if TYPE_CHECKING:
@@ -199,14 +200,6 @@ def _tell(data: dict[str, object]) -> None:
 def _names(text: str) -> tuple[str, ...]:
     """The names in A,B,…; none for the word none."""
     return () if text == "none" else tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def address(broker: str) -> tuple[str, int]:
-    """The host and the port of HOST:PORT."""
-    host, _, port = broker.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-        raise typer.BadParameter(f"expected HOST:PORT, got {broker!r}", param_hint="--broker")
-    return host.removeprefix("[").removesuffix("]"), int(port)  # [::1]:1883
 
 
 @contextmanager
