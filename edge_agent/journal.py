@@ -47,16 +47,17 @@ Window = tuple[str, int]  # sensor, start
 class Journal:
     """Readings, estimates and sequence numbers that survive a crash or a power cut."""
 
-    def __init__(self, path: Path, window_ms: int, durability: str = "power-loss") -> None:
+    def __init__(
+        self, path: Path, window_ms: int, durability: str = "power-loss", damage: list[str] | None = None
+    ) -> None:
         self.path = path
-        self.damage: list[str] = []  # what was found damaged and skipped, until the agent has logged it
+        # What was found damaged and skipped, until the agent has logged it.
+        self.damage: list[str] = [] if damage is None else damage
         self._window_ms = window_ms
         self._open: dict[Window, int] = {}  # the first batch with readings of each open window, in its order
         self._beside = Sequences(path.parent, durable=durability == "power-loss")
         with trouble(path):
-            self._db, log_was_damaged = connect(path, durability)
-            if log_was_damaged:
-                self.damage.append(f"{path}-wal: the last commits are damaged and lost")
+            self._db = connect(path, durability, self.damage)
             self.closed_windows = ClosedWindows(path, self._db, window_ms, self.damage)
             self.outbox = Outbox(path, self._db, self.damage)
             self._trimming = Trimming(path, self._db, self.closed_windows)

@@ -29,18 +29,23 @@ FORMAT_0 = ("batch", "sensor", "estimate", "held", "fact")
 REVISE_LATER = "SELECT max(closed_ms) + 86400000 FROM estimate"
 
 
-def connect(path: Path, durability: str) -> tuple[Connection, bool]:
-    """A sound journal of this version, and whether its log was damaged; an older one is migrated."""
+def connect(path: Path, durability: str, damage: list[str]) -> Connection:
+    """A sound journal of this version; an older one is migrated. Lost commits are added to `damage`."""
     log = write_ahead_log.read(path)
+    lost, words = log.is_damaged, f"{path}-wal: the last commits are damaged and lost"
     db = read_write(path)
     try:
         _configure(db, durability)
         busy, accepted, _ = db.execute("PRAGMA wal_checkpoint").fetchone()
+        lost = lost or (not busy and log.has_lost(accepted, write_ahead_log.salts(path)))
         _prepare(db, path)
     except BaseException:
         db.close()  # the caller may rename a damaged file
         raise
-    return db, not busy and log.has_lost(accepted)
+    finally:
+        if lost and words not in damage:
+            damage.append(words)
+    return db
 
 
 def _configure(db: Connection, durability: str) -> None:

@@ -27,7 +27,7 @@ def build(path: Path, damaged: Path, durability: str) -> None:
     with (
         trouble(path),
         closing(read_only(damaged)) as old,
-        closing(connect(path, durability)[0]) as db,
+        closing(connect(path, durability, [])) as db,
         transaction(db),
     ):
         for table in COLUMNS:

@@ -55,19 +55,22 @@ def open_journal(
 ) -> tuple[Journal, Path | None, str]:
     """The journal of a state directory; a damaged one is set aside (the path, the reason) and replaced."""
     path = directory / FILE
+    damage: list[str] = []  # also of attempts that failed: the next one does not find lost commits again
     try:
         directory.mkdir(parents=True, exist_ok=True)
         _finish_replacing(path, now_ms)
         for _ in range(READS - 1):
             with suppress(JournalCorrupt):
-                return Journal(path, window_ms, durability), None, ""
+                return Journal(path, window_ms, durability, damage), None, ""
             # A disk that fails to read for a moment looks like a damaged file.
             time.sleep(again_s)
         try:
-            return Journal(path, window_ms, durability), None, ""
+            return Journal(path, window_ms, durability, damage), None, ""
         except JournalCorrupt as error:
             aside = _replace(path, durability, now_ms, str(error))
-            return Journal(path, window_ms, durability), aside, str(error)
+            return Journal(path, window_ms, durability, damage), aside, str(error)
+    except JournalUnavailable as error:
+        raise JournalUnavailable("; ".join([str(error), *damage])) from error
     except OSError as error:
         raise JournalUnavailable(f"{directory}: {error.strerror}; {EXPECTED}") from error
 

@@ -18,43 +18,67 @@ LITTLE_ENDIAN, BIG_ENDIAN = 0x377F0682, 0x377F0683  # how the words of a log are
 class Log(NamedTuple):
     """A log and its index before SQLite opens them: then SQLite makes a new index from the sound frames."""
 
-    is_damaged: bool = False  # in its header
+    is_damaged: bool = False  # in its header, at its end, or in the file that it belongs to
+    salts: bytes = b""  # each log has its own
     ends: tuple[int, ...] = ()  # the numbers, from 1, of the frames that end a transaction
     committed: int = 0  # the frames that the last process committed; 0 if it is not known
 
-    def has_lost(self, accepted: int) -> bool:
-        """Whether commits are lost, if SQLite accepted only so many frames.
+    def has_lost(self, accepted: int, salts: bytes) -> bool:
+        """Whether commits are lost, if SQLite accepted only so many frames of the log with these salts.
 
         SQLite syncs frames before it counts them in the index. So after a power cut the index may count too
         few, but never too many. Two torn transactions are a loss without a count, too: a power cut can tear
         only the last one, which nobody was told of.
         """
+        if salts != self.salts:
+            return False  # somebody else, such as a person with sqlite3, has merged it meanwhile
         torn = sum(end > accepted for end in self.ends)
-        return self.is_damaged or accepted < self.committed or torn >= 2
+        return accepted < self.committed or torn >= 2
 
 
 def read(path: Path) -> Log:
-    """The log of a SQLite file that is not open."""
-    salts, committed = _index(path.with_name(path.name + "-shm"))
-    with suppress(OSError), path.with_name(path.name + "-wal").open("rb") as file:
+    """The log of a SQLite file that is not open in this process: closing the index would unlock it."""
+    log_salts, frames = b"", 0
+    ends: tuple[int, ...] = ()
+    with suppress(OSError), _log(path).open("rb") as file:
         header = file.read(HEADER)
         if len(header) == HEADER:
-            if not _header_is_sound(header):
+            # SQLite deletes the log of an empty file.
+            if not _header_is_sound(header) or not (path.exists() and path.stat().st_size):
                 return Log(is_damaged=True)
+            log_salts = header[16:24]
             [page_size] = struct.unpack_from(">I", header, 8)
-            ends = tuple(_ends(file, FRAME_HEADER + page_size, header[16:24]))
-            return Log(ends=ends, committed=committed if header[16:24] == salts else 0)
-    return Log(committed=committed)
+            frames = (file.seek(0, SEEK_END) - HEADER) // (FRAME_HEADER + page_size)
+            ends = tuple(_ends(file, FRAME_HEADER + page_size, log_salts))
+    # After the log: whoever merges it resets the index first.
+    index_salts, committed = _index(path.with_name(path.name + "-shm"))
+    if log_salts not in (index_salts, b""):
+        committed = 0
+    return Log(committed > frames, log_salts, ends, committed)
+
+
+def salts(path: Path) -> bytes:
+    """The salts of the log of a SQLite file, also if it is open; none without a log."""
+    with suppress(OSError), _log(path).open("rb") as file:
+        header = file.read(HEADER)
+        return header[16:24] if len(header) == HEADER else b""
+    return b""
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
 
 
 def _ends(file: BinaryIO, size: int, salts: bytes) -> Iterator[int]:
     """A frame belongs to this log if it has its salts; behind them are frames of an older one."""
-    frames = (file.seek(0, SEEK_END) - HEADER) // size
-    for number in range(frames):
-        file.seek(HEADER + number * size)
-        _, pages_after_commit, found = struct.unpack(">II8s", file.read(16))
+    number = 0
+    file.seek(HEADER)
+    while len(frame := file.read(16)) == 16:
+        number += 1
+        _, pages_after_commit, found = struct.unpack(">II8s", frame)
         if pages_after_commit and found == salts:
-            yield number + 1
+            yield number
+        file.seek(HEADER + number * size)
 
 
 def _index(path: Path) -> tuple[bytes, int]:

@@ -11,6 +11,7 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped]
 import pytest
 
+from edge_agent import write_ahead_log
 from edge_agent.change import Change
 from edge_agent.core.errors import BadSettings, JournalCorrupt
 from edge_agent.database import VERSION
@@ -220,6 +221,25 @@ def test_a_log_that_is_cut_or_deleted_is_noticed(tmp_path: Path, left: int | Non
     with journal_in(tmp_path) as journal:
         assert journal.damage == [f"{log}: the last commits are damaged and lost"]
         assert len(open_readings(journal)) < 5
+
+
+def test_the_log_of_a_file_that_was_cut_to_nothing_is_lost(tmp_path: Path) -> None:
+    """SQLite deletes it."""
+    log, _ = killed_agent(tmp_path)
+    (tmp_path / "journal.db").write_bytes(b"")
+    with journal_in(tmp_path) as journal:
+        assert journal.damage == [f"{log}: the last commits are damaged and lost"]
+
+
+def test_a_log_that_somebody_else_merges_while_it_is_looked_at_is_no_damage(tmp_path: Path) -> None:
+    """As a person who leaves sqlite3 at the very moment: then the log is gone, and its commits are not."""
+    killed_agent(tmp_path)
+    before = write_ahead_log.read(tmp_path / "journal.db")
+    with written(tmp_path) as db:
+        db.execute("SELECT * FROM batch").fetchall()
+    assert not before.has_lost(0, write_ahead_log.salts(tmp_path / "journal.db"))
+    with journal_in(tmp_path) as journal:
+        assert (len(open_readings(journal)), journal.damage) == (5, [])
 
 
 @pytest.mark.parametrize("index_after", [0, 2], ids=["none", "older"])

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import sqlite3
 import sys
 import tempfile
@@ -239,6 +240,21 @@ def test_a_damaged_journal_on_a_full_disk_stays_where_it_is(tmp_path: Path) -> N
         assert aside
         assert len(journal.outbox.waiting(0, 99)) == 60
         assert journal.closed_until() == {"5A2D": 60 * WINDOW_MS}
+
+
+def test_lost_commits_are_said_although_the_journal_cannot_be_opened_yet(tmp_path: Path) -> None:
+    """SQLite forgets the loss as soon as it has opened the file, so the next start cannot say it."""
+    (tmp_path / "work").mkdir()
+    with journal_in(tmp_path / "work") as journal:
+        for count in (3_000, 1):
+            journal.commit(Change(readings=[reading(n) for n in range(count)]), now_ms=0)
+        for suffix in ("", "-wal", "-shm"):
+            shutil.copy(tmp_path / "work" / f"journal.db{suffix}", tmp_path)
+    log = tmp_path / "journal.db-wal"
+    log.write_bytes(log.read_bytes()[:-1])
+    words = rf"disk full or read-only\?; {log}: the last commits are damaged and lost$"
+    with disk_without_room(33_000), pytest.raises(JournalUnavailable, match=words):
+        open_journal(tmp_path, WINDOW_MS, "power-loss", now_ms=5, again_s=0)
 
 
 def test_a_journal_of_another_user_is_waited_for() -> None:
