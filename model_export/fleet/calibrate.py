@@ -132,7 +132,8 @@ def _made(task: Task) -> tuple[Row, bytes | None]:
     candidate = _fitted(home, task)
     if latest is not home:
         candidate = _adapted(candidate, latest, task.settings.test_share)
-    return compared(task, candidate, findings)
+    row, data = compared(task, candidate, findings)
+    return {**row, "notes": [note for one in datasets for note in one.notes]}, data
 
 
 def _diagnosed(task: Task) -> list[Finding]:

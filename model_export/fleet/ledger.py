@@ -33,6 +33,7 @@ COLUMNS = {
     **dict.fromkeys(("adapted_on", "transferred_from", "current", "bundle", "version", "until"), TEXT),
     "valid_until": TEXT,
     "findings": pa.list_(TEXT),
+    "notes": pa.list_(TEXT),  # what the reader of the recordings noticed
     "recordings": pa.list_(pa.struct([("path", TEXT), ("sha256", TEXT)])),
     "digest": TEXT,
 }

@@ -90,6 +90,7 @@ def _moved(task: Task, sister: Sister, ledger: Ledger) -> tuple[Row, bytes]:
         "until": format_time(int(here.start_ms[-1])),
         "valid_until": valid_until(new),
         "findings": [finding.code for finding in findings],
+        "notes": [*here.notes],
     }, data
 
 

@@ -34,6 +34,10 @@ def page(rows: Sequence[Row], skipped: Sequence[tuple[str, str]]) -> str:
     ordered = worst_first(rows)
     more = f" Of {len(rows):,} sensors the first {MOST:,} are shown." if len(rows) > MOST else ""
     sections = [Section("Sensors", TEXT + more, tables=[[HEAD, *map(_cells, ordered[:MOST])]])]
+    notes = [(row["sensor"], "; ".join(row["notes"])) for row in ordered[:MOST] if row["notes"]]
+    if notes:
+        words = "What the program noticed when it read the recordings. A wrong unit or time zone shows here."
+        sections.append(Section("Recordings", words, tables=[[("sensor", "what was noticed"), *notes]]))
     if skipped:
         words = "These lines of the manifest cannot be used."
         sections.append(Section("Skipped", words, tables=[[("what", "why"), *skipped]]))

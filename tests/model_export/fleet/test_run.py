@@ -185,6 +185,18 @@ def test_a_recording_without_reference_does_not_refuse_the_sensor(tmp_path: Path
     assert row["reason"].endswith("fewer than 7; left out, without a reference: C-S")
 
 
+def test_what_the_reader_noticed_is_in_the_row_and_on_the_page(tmp_path: Path) -> None:
+    """A header with another unit than the manifest's makes wrong bundles, so it must be seen."""
+    saved(tidy(120, seed=1).rename(columns={"reference": "reference (mg/m3)"}), tmp_path / "5A2D_T-W.csv")
+    bare = tidy(120, seed=2).drop(columns="reference").iloc[::-1]
+    saved(bare, tmp_path / "BARE_T-W.csv")
+    calibrated(tmp_path, tmp_path / "out")
+    noted = {sensor: row["notes"] for sensor, row in rows(tmp_path / "out").items()}
+    assert "the header says mg/m3, but the unit asked for is ppm" in noted["5A2D"][0]
+    assert "rows were not in the order of time; sorted" in noted["BARE"][0]
+    assert "the header says mg/m3" in (tmp_path / "out" / "index.html").read_text()
+
+
 def test_a_manifest_without_usable_lines_says_what_is_wrong(tmp_path: Path) -> None:
     manifest = tmp_path / "manifest.csv"
     manifest.write_text("file,sensor,site,season\na.csv,5A2D,T,W\n")
