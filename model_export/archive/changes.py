@@ -12,6 +12,7 @@ TEXT = (
     'has a higher revision than the one it replaces, the cause "recalibrated", and the ids of both models. '
     "The old files are unchanged. If you have used these values, take the highest revision of each window."
 )
+MOST = 1_000  # rows; a browser is slow with more, and the table beside the page has all sensors
 HEAD = (
     "sensor",
     "from",
@@ -43,10 +44,13 @@ def page(facts: Sequence[Fact], skipped: Sequence[Mapping[str, str]]) -> str:
 
 
 def _sections(rows: Sequence[Sequence[Fact]], skipped: Sequence[Mapping[str, str]]) -> Iterator[Section]:
-    yield Section("What has changed", TEXT, tables=[[HEAD, *map(_row, rows)]])
+    more = f" Of {len(rows):,} sensors the {MOST:,} with the largest change are shown."
+    text = TEXT + more * (len(rows) > MOST)
+    yield Section("What has changed", text, tables=[[HEAD, *map(_row, rows[:MOST])]])
     if skipped:
-        table = [("what", "why"), *((one["name"], one["reason"]) for one in skipped)]
-        yield Section("Not recalibrated", "These values stay as they are.", tables=[table])
+        more = f" The first {MOST:,} of {len(skipped):,}." * (len(skipped) > MOST)
+        table = [("what", "why"), *((one["name"], one["reason"]) for one in skipped[:MOST])]
+        yield Section("Not recalibrated", f"These values stay as they are.{more}", tables=[table])
 
 
 def _row(own: Sequence[Fact]) -> tuple[str, ...]:
