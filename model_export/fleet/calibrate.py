@@ -194,7 +194,7 @@ def _adapted(candidate: Candidate, latest: Dataset, test_share: float) -> Candid
     part, test = split(latest.warmed(model.warming), test_share)
     plain = replace(candidate, train=part, test=test, score=evaluate(model, test))
     moved = export.renewed(adapt(model, part), part)
-    moved = replace(moved, provenance={**model.provenance, "adapted_on": latest.name})
+    moved = replace(moved, provenance={**moved.provenance, "adapted_on": latest.name})
     data = bundle.encode(moved)
     moved = bundle.decode(data, latest.name)
     score = evaluate(moved, test)
