@@ -18,6 +18,7 @@ from model_export.archive.layout import Part
 from model_export.archive.windows import Times
 
 ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
+PAST_MS = r"(\.\d{3})\d+"  # microseconds, as Python writes them
 START, INPUTS, MINUTES, UNIT = "start", "inputs", "minutes", "unit"
 END, VALUE, REASONS, MODEL = "end", "value", "reasons", "model"
 PUBLISHED = (SENSOR, START, END, INPUTS, MINUTES, VALUE, UNIT, REASONS, MODEL, "revision")
@@ -161,11 +162,11 @@ def _times(column: Any, part: Part) -> Times:
             scaled = np.where(np.abs(numbers) < EPOCH_SECONDS_BELOW, numbers * 1000, numbers)
             return np.where(np.isfinite(scaled), np.rint(scaled), -1).astype(np.int64)
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            column = column.cast(pa.string())
+            column = pc.replace_substring_regex(column.cast(pa.string()), PAST_MS, r"\1")
             utc = pc.binary_join_element_wise(column, "Z", "")
             column = pc.if_else(pc.match_substring_regex(column, ZONE), column, utc)
         if not pa.types.is_timestamp(column.type):
-            column = pc.cast(column, pa.timestamp("ns", "UTC"))  # a text may have more digits than ms
+            column = pc.cast(column, pa.timestamp("ms", "UTC"))
         at_ms = column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64())
         return np.asarray(at_ms.fill_null(-1).to_numpy() if at_ms.null_count else at_ms.to_numpy())
     except pa.ArrowException as error:

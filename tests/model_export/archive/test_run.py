@@ -357,7 +357,17 @@ def test_a_part_without_a_reading_of_its_month_does_not_stop_the_next(tmp_path: 
 
 @pytest.mark.parametrize(
     "kind",
-    ["s", "us", "seconds", "short seconds", "text", "text of Python", "text without a zone", "long text"],
+    [
+        "s",
+        "us",
+        "seconds",
+        "short seconds",
+        "text",
+        "text of Python",
+        "text of NumPy",
+        "text without a zone",
+        "long text",
+    ],
 )
 def test_times_may_be_stored_in_any_way(tmp_path: Path, kind: str) -> None:
     at_ms, columns = minutes("2024-02-28", 0.5)
@@ -375,11 +385,23 @@ def test_times_may_be_stored_in_any_way(tmp_path: Path, kind: str) -> None:
         "text of Python": lambda: pa.array(
             [f"{at[:19]}.000250+00:00" for at in map(format_time, at_ms.tolist())]
         ),
+        "text of NumPy": lambda: pa.array([f"{at}000000" for at in at_ms.astype("M8[ms]").astype(str)]),
         "long text": lambda: pc.strftime(table["timestamp"], "%Y-%m-%dT%H:%M:%S").cast(pa.large_string()),
     }[kind]()
     pq.write_table(table.set_column(0, "timestamp", times), path)
     recalibrated(tmp_path / "in", bundles, tmp_path / "again")
     assert estimates(tmp_path / "again") == estimates(tmp_path / "out")
+
+
+def test_a_date_far_away_is_a_row_outside_its_month(tmp_path: Path) -> None:
+    """Some databases write such a date where none is known."""
+    at_ms, columns = minutes("2024-02-28", 0.5)
+    path = save(tmp_path / "in" / FEBRUARY / "r.parquet", at_ms, columns)
+    table = pq.read_table(path)
+    texts = ["0001-01-01T00:00:00Z", "9999-12-31T00:00:00Z", *map(format_time, at_ms.tolist()[2:])]
+    pq.write_table(table.set_column(0, "timestamp", pa.array(texts)), path)
+    figures = recalibrated(tmp_path / "in", save_bundles(tmp_path / "bundles", "5A2D"), tmp_path / "out")
+    assert (figures["windows"], figures["skipped"]) == (48, [])
 
 
 def test_the_command_writes_estimates_and_the_page(
