@@ -129,7 +129,7 @@ class Written:
 
     @property
     def revision(self) -> int:
-        """The highest in it; a file that was written later has a higher one."""
+        """The highest in it."""
         return max((fact.get("revision", 0) for fact in self.facts), default=0)
 
 
@@ -150,13 +150,20 @@ def write(
     joined = joined.replace_schema_metadata({key: text.encode() for key, text in said.items()})
     data = BytesIO()
     pq.write_table(joined, data, use_dictionary=REPEATED)
-    digest = sha256(f"{made_from} {last.name if last else ''}".encode()).hexdigest()[:16]
-    write_atomically(folder / f"{digest}.parquet", data.getvalue())
+    write_atomically(folder / _name(made_from, last), data.getvalue())
 
 
 def newest(paths: Iterable[Path]) -> Written | None:
-    """The file that was written last into the folder of a part."""
-    return max(map(_written, paths), key=lambda one: one.revision, default=None)
+    """The file that was written last into the folder of a part: no other one supersedes it."""
+    files = [*map(_written, paths)]
+    superseded = {old.name for new in files for old in files if new.name == _name(new.made_from, old)}
+    left = (one for one in files if one.name not in superseded)
+    return max(left, key=lambda one: one.revision, default=None)
+
+
+def _name(made_from: str, last: Written | None) -> str:
+    digest = sha256(f"{made_from} {last.name if last else ''}".encode()).hexdigest()
+    return f"{digest[:16]}.parquet"
 
 
 def _written(path: Path) -> Written:

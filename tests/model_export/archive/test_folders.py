@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from edge_agent.core.errors import BadBundle, BadSettings, RespireError
 from model_export.files import alone_in
+from tests.model_export.archive.test_published import as_published
 from tests.model_export.archive.test_run import FEBRUARY, recalibrated, save_months
 from tests.support.archives import save_bundles
 
@@ -47,3 +50,18 @@ def test_a_folder_without_bundles_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "fleet").mkdir()
     with pytest.raises(BadBundle, match=r"fleet: expected .bundle files, got none; name the folder"):
         recalibrated(tmp_path / "in", tmp_path / "fleet", tmp_path / "out")
+
+
+def test_a_part_that_has_lost_the_window_of_highest_revision_is_done_once(tmp_path: Path) -> None:
+    """The newest file is the one that none has replaced, whatever the revisions in it are."""
+    path, table = as_published(tmp_path)
+    place = table.column_names.index("revision")
+    revised = pa.array([0] * (len(table) - 1) + [5])
+    pq.write_table(table.set_column(place, "revision", revised), path)
+    bundles, out = save_bundles(tmp_path / "new", "5A2D", seed=3), tmp_path / "out"
+    recalibrated(tmp_path / "in", bundles, out)
+    pq.write_table(table.slice(0, len(table) - 1), path)
+    recalibrated(tmp_path / "in", bundles, out)
+    files = {each.name: each.read_bytes() for each in (out / FEBRUARY).iterdir()}
+    recalibrated(tmp_path / "in", bundles, out)
+    assert {each.name: each.read_bytes() for each in (out / FEBRUARY).iterdir()} == files
