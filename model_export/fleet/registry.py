@@ -1,7 +1,7 @@
 """The registry: which bundle is on which van, beside the newest bundle of the last run of `fleet`."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,10 @@ def places(heard: Heard, rows: Iterable[Row], now_ms: int) -> list[Place]:
 def write(found: Iterable[Place], path: Path) -> None:
     """The registry as a table; by rename."""
     data = BytesIO()
-    pq.write_table(pa.Table.from_pylist([asdict(place) for place in found]), data)
+    schema = pa.schema(
+        [(each.name, pa.bool_() if each.type is bool else pa.string()) for each in fields(Place)]
+    )
+    pq.write_table(pa.Table.from_pylist([asdict(place) for place in found], schema), data)
     write_atomically(path, data.getvalue())
 
 

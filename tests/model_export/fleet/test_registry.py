@@ -16,7 +16,7 @@ from edge_agent.core.model import Model
 from model_export.cli.main import main
 from model_export.fleet import vans
 from model_export.fleet.ledger import COLUMNS, Ledger
-from model_export.fleet.registry import places
+from model_export.fleet.registry import Place, places, write
 from model_export.fleet.vans import QUIET_S, Heard
 from tests.conftest import make_model
 from tests.support.broker import AT_MOST_S, Broker, Proxy, client
@@ -139,3 +139,13 @@ def test_no_broker_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     Ledger(tmp_path).finish([], "page")
     assert main(["fleet", "status", "--broker", "127.0.0.1:1", "--out", str(tmp_path)]) == 1
     assert "expected an MQTT broker" in capsys.readouterr().err
+
+
+def test_a_registry_has_the_same_columns_whatever_was_heard(tmp_path: Path) -> None:
+    """Programs read it by the names and types of its columns, also while no van reports."""
+    write([], tmp_path / "none.parquet")
+    nowhere = Place("5A2D", None, "nowhere", None, "sha256:1", None, None, None, None, False, None, False)
+    write([nowhere], tmp_path / "one.parquet")
+    schemas = [pq.read_schema(tmp_path / name) for name in ("none.parquet", "one.parquet")]
+    assert schemas[0] == schemas[1]
+    assert {str(column.type) for column in schemas[0]} == {"string", "bool"}
