@@ -16,6 +16,10 @@ from model_export.fleet.moved import Move, Sister, move
 from model_export.fleet.task import Settings, Task, refused
 from model_export.recordings.manifest import Entry, find
 
+FAILED = (
+    "Run fleet again with --resume. If it stays, run fit --debug with its recordings and report the error."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -96,7 +100,7 @@ def moves(tasks: Mapping[str, Task], rows: Mapping[str, Row], bare: Iterable[str
 def _row(name: str, rows: Mapping[str, Row], failed: Mapping[str, str]) -> Row:
     if name in rows:
         return rows[name]
-    made = refused(failed[name], "Run fleet again with --resume --debug; if it stays, report it.")
+    made = refused(failed[name], FAILED)
     return {**dict.fromkeys(COLUMNS), "sensor": name, **made, "recordings": []}
 
 

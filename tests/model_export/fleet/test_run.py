@@ -197,6 +197,19 @@ def test_what_the_reader_noticed_is_in_the_row_and_on_the_page(tmp_path: Path) -
     assert "the header says mg/m3" in (tmp_path / "out" / "index.html").read_text()
 
 
+def test_an_error_that_nobody_expects_says_how_to_see_it(tmp_path: Path) -> None:
+    """--debug of fleet shows nothing of it: it was raised in a worker."""
+    saved(tidy(120, seed=1), tmp_path / "5A2D_T-W.csv")
+    (tmp_path / "out" / "sensors" / "5A2D.json").mkdir(parents=True)
+    calibrated(tmp_path, tmp_path / "out", resume=True)
+    row = rows(tmp_path / "out")["5A2D"]
+    assert (row["state"], row["reason"].partition(": ")[2]) == (
+        "refused",
+        "could not be written: Is a directory",
+    )
+    assert row["advice"].startswith("Run fleet again with --resume. If it stays, run fit --debug")
+
+
 def test_a_manifest_without_usable_lines_says_what_is_wrong(tmp_path: Path) -> None:
     manifest = tmp_path / "manifest.csv"
     manifest.write_text("file,sensor,site,season\na.csv,5A2D,T,W\n")
