@@ -10,6 +10,7 @@ import numpy as np
 
 from edge_agent.core.kernel import Array
 from edge_agent.core.model import Model
+from edge_agent.core.units import PublishUnit
 from model_export.doctor.case import Case
 from model_export.doctor.finding import Finding
 from model_export.recordings.dataset import Dataset
@@ -56,7 +57,10 @@ def remarks_beside(model: Model, dataset: Dataset) -> tuple[str, ...]:
 
 
 def warn_ambient(dataset: Dataset, gas: str) -> str | None:
-    """A line if the median of the reference is not outdoor air in this unit."""
+    """A line if the median of the reference is not outdoor air in this unit, or the unit is unknown."""
+    if gas in AMBIENT_PPB and PublishUnit("ppm").factor(gas, dataset.unit) is None:
+        words = f"expected a unit of {gas} such as ppm, ppb, mg/m3 or ug/m3, got {dataset.unit}; check --unit"
+        return f"{dataset.name}: reference: {words}"
     low, high = AMBIENT_PPB.get(gas, (0.0, np.inf))
     factor = PPB_PER.get(dataset.unit)
     median = float(np.median(dataset.target))

@@ -29,7 +29,8 @@ from tests.support.models import drawn, linear
         (0.02, "ppb", "NO2", "is not outdoor NO2 (0.2 to 1000 ppb); --unit ppm would be"),
         (1.0, "mg/m3", "CO", None),
         (1e9, "ppm", "CO", "is not outdoor CO (0.02 to 50 ppm)"),
-        (1e9, "furlongs", "CO", None),
+        (1000.0, "µg/m3", "CO", None),
+        (1e9, "furlongs", "radon", None),
         (1e9, "ppm", "radon", None),
     ],
 )
@@ -38,6 +39,12 @@ def test_a_wrong_unit_is_warned_of(factor: float, unit: str, gas: str, expected:
     dataset = drawn(101)
     warning = warn_ambient(replace(dataset, unit=unit, target=dataset.target * factor), gas)
     assert expected == (warning and "is not" + warning.partition("is not")[2])
+
+
+def test_a_unit_that_the_agent_cannot_convert_is_warned_of() -> None:
+    assert warn_ambient(replace(drawn(101), unit="mg"), "CO") == (
+        "drawn.csv: reference: expected a unit of CO such as ppm, ppb, mg/m3 or ug/m3, got mg; check --unit"
+    )
 
 
 def test_the_warning_shows_the_median() -> None:
