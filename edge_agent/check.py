@@ -96,10 +96,13 @@ def _refused(settings: Settings) -> Iterator[str]:
 
 
 def _check_brokers(settings: Settings, found: Findings, try_them: bool) -> None:
-    for broker in filter(None, (settings.broker, settings.uplink)):
+    for section, broker in (("BROKER", settings.broker), ("UPLINK", settings.uplink)):
+        if broker is None:
+            continue
         if brokers.needs_systemd(broker):
-            words = "is a systemd credential; it cannot be checked outside the service"
-            found.remarks.append(f"{broker.password_file} {words}")
+            words = "is a systemd credential of the service, so this broker is not tried; to try it, set"
+            variable = f"EDGE_AGENT_{section}__PASSWORD_FILE to a file with the password"
+            found.remarks.append(f"{broker.password_file} {words} {variable}")
             continue
         try:
             address = brokers.beside(broker, settings.agent)

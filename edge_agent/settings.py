@@ -296,5 +296,10 @@ def secret(file: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
     except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, FileNotFoundError) and not path.is_absolute():
+            raise BadSettings(
+                f"{path}: expected a file, got none; a systemd credential is only for the service, "
+                "so set EDGE_AGENT_BROKER__PASSWORD_FILE (or UPLINK) to a file with the password"
+            ) from None
         reason = getattr(error, "strerror", None) or "not text"
         raise BadSettings(f"{path}: {reason}; expected a file with the password in its first line") from error

@@ -162,12 +162,16 @@ def test_check_finds_what_run_would_stumble_over(
 def test_check_leaves_systemds_credentials_to_systemd(tmp_path: Path, bundles: Path) -> None:
     config = tmp_path / "edge-agent.toml"
     top = f'clock = "trusted"\nbundles = "{bundles}"\n'
-    config.write_text(f'{top}[broker]\nusername = "v"\npassword_file = "broker-password"\n')
+    user = 'username = "v"\npassword_file = "broker-password"\n'
+    config.write_text(f"{top}[broker]\n{user}[uplink]\nport = 8883\n{user}")
     done = run("check", "--no-broker", "--config", config)
-    remark, *_ = done.stderr.splitlines()
-    assert (
-        remark == "check: broker-password is a systemd credential; it cannot be checked outside the service"
+    words = (
+        "broker-password is a systemd credential of the service, so this broker is not tried; to try it, set"
     )
+    assert done.stderr.splitlines()[:2] == [
+        f"check: {words} EDGE_AGENT_{section}__PASSWORD_FILE to a file with the password"
+        for section in ("BROKER", "UPLINK")
+    ]
     assert done.returncode == 0
 
 

@@ -236,6 +236,13 @@ def test_a_secret_is_a_file_or_a_systemd_credential(tmp_path: Path, monkeypatch:
     assert secret(Path("broker-password")) == "s3cret"
     with pytest.raises(BadSettings, match="expected a file with the password in its first line"):
         secret(Path("other"))
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY")
+    with pytest.raises(BadSettings) as caught:
+        secret(Path("other"))
+    assert str(caught.value) == (
+        "other: expected a file, got none; a systemd credential is only for the service, "
+        "so set EDGE_AGENT_BROKER__PASSWORD_FILE (or UPLINK) to a file with the password"
+    )
 
 
 def test_settings_never_hold_a_password() -> None:
