@@ -63,7 +63,8 @@ def _load(broker: Broker, context: ssl.SSLContext | None) -> ssl.SSLContext:
             context.load_cert_chain(broker.certificate_file, broker.key_file)
         return context
     except OSError as error:
-        files = ", ".join(map(str, _files(broker)))
+        sought = isinstance(error, FileNotFoundError)  # which does not name the file
+        files = ", ".join(str(file) for file in _files(broker) if not sought or not file.exists())
         expected = "PEM files, and the key of this certificate"
         raise BadSettings(f"{files}: {error.strerror or error}; expected {expected}") from error
 

@@ -141,6 +141,10 @@ def test_check_of_bad_settings_or_bundles_exits_78(tmp_path: Path, bundles: Path
             "edge-agent: /no: No such file or directory; expected PEM",
         ),
         (
+            "broker.tls = true\nbroker.certificate_file = '/no'\nbroker.key_file = '{bundles}/5A2D.bundle'",
+            "edge-agent: /no: No such file or directory; expected PEM files, and the key of this certificate",
+        ),
+        (
             "topics.channels = ['a', 'temperature']",
             "topics.channels: expected op1, op2 for the bundle of 5A2D",
         ),
