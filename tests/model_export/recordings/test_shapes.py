@@ -4,10 +4,12 @@ Every file holds the same recording, so that what is read can be compared with i
 """
 
 import bz2
+import gc
 import gzip
 import lzma
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -308,3 +310,14 @@ def test_rows_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
     )
     dropped = read([tmp_path / "a.csv"], "5A2D").dropped
     assert dropped == {"unreadable timestamp": 1, "op1 not a number": 1, "rows of another width": 1}
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_a_file_is_let_go_before_its_table_is_given(tmp_path: Path, name: str) -> None:
+    """A thread of Arrow holds it a moment longer. If Python ends in that moment, the process aborts."""
+    path = tmp_path / name
+    tidy(100).to_csv(path, index=False)
+    for _ in range(30):
+        read([path], "5A2D")
+        opened = [one for one in gc.get_objects() if isinstance(one, BufferedReader)]
+        assert str(path) not in [str(getattr(one, "name", path)) for one in opened]
