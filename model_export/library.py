@@ -25,8 +25,9 @@ from model_export.doctor.diagnose import findings_of
 from model_export.doctor.examination import examined, examined_alone, judged
 from model_export.doctor.finding import Finding
 from model_export.doctor.prepare import case_of
-from model_export.doctor.units import remarks, remarks_beside
-from model_export.recordings.dataset import Dataset, Stamp, require_windows, split, windows
+from model_export.doctor.units import check_reference, remarks_beside
+from model_export.recordings.columns import plain_unit
+from model_export.recordings.dataset import Dataset, Stamp, require_unit, require_windows, split, windows
 from model_export.recordings.mending import Mending
 from model_export.recordings.names import dataset_of, identity, of_another_sensor
 from model_export.recordings.recording import CELL, REFERENCE, TEMPERATURE, Recording, Series
@@ -154,14 +155,13 @@ def fit(
         result = fit_recording(recording, unit, path, source=source, recipe=recipe, progress=progress)
     model = result.exported.model
     found += agreement.check(model.sensor, dataset_of(recording), scored(model, result.test), recipe.level)
-    notes = (*result.dataset.notes, *remarks(result.dataset, recipe.gas))
-    result = replace(result, dataset=replace(result.dataset, notes=notes))
+    found += check_reference(result.dataset, recipe.gas, dataset_of(recording))
     figures = summary(result)
     if out is None:
         del figures["bundle"]  # the file is gone
     if recipe.tuning == "folds":
         figures["trials"] = recipe.trials
-    return Fit(Bundle(model), figures, tuple(found), notes, result)
+    return Fit(Bundle(model), figures, tuple(found), result.dataset.notes, result)
 
 
 def evaluate(
@@ -169,8 +169,8 @@ def evaluate(
 ) -> Evaluation:
     """The agreement of a bundle with the reference in a recording.
 
-    A reference in another `unit` is converted to the bundle's, at 20 °C and 1013.25 hPa; a unit that is not
-    known is refused.
+    A reference in another `unit`, or with another one in its header, is converted to the bundle's, at 20 °C
+    and 1013.25 hPa; a unit that is not known is refused.
     """
     model = bundle.model
     dataset = beside(model, _converted(recording, model, unit), reference)
@@ -191,12 +191,15 @@ def adapt(
     how: Adapting | None = None,
     strict: bool = False,
 ) -> Adapted:
-    """The bundle with a gain and an offset fitted to the first windows of a recording elsewhere."""
+    """The bundle with a gain and an offset fitted to the first windows of a recording elsewhere.
+
+    A reference with another unit in its header is converted to the bundle's.
+    """
     model = bundle.model
     require_columns(recording, [*model.measured, TEMPERATURE, REFERENCE])
     source = Source(Layout(), reference, test_share, model.window_ms)
     found = examined(recording, source, strict=strict, sensor_type=model.sensor_type)
-    dataset = beside(model, recording, reference)
+    dataset = beside(model, _converted(recording, model), reference)
     dataset = replace(dataset, notes=(*of_another_sensor(recording, model.sensor), *dataset.notes))
     return adapt_windows(bundle, dataset, dataset_of(recording), test_share, how, found)
 
@@ -256,12 +259,14 @@ def beside(model: Model, recording: Recording, reference: Stamp | None) -> Datas
     return windows(chosen, model.unit, reference, model.window_ms).warmed(model.warming)
 
 
-def _converted(recording: Recording, model: Model, unit: str | None) -> Recording:
-    """The recording with its reference in the model's unit."""
+def _converted(recording: Recording, model: Model, unit: str | None = None) -> Recording:
+    """The recording with its reference in the model's unit; without `unit` it is in that of its header."""
     require_columns(recording, [REFERENCE])
-    if unit in (None, model.unit):
+    require_unit(recording, unit or "")
+    unit = unit or recording.unit or model.unit
+    if model.unit == unit or (plain_unit(unit) and plain_unit(model.unit) == plain_unit(unit)):
         return recording
-    factor = PublishUnit(model.unit).factor(model.gas, unit or "")
+    factor = PublishUnit(model.unit).factor(model.gas, unit)
     if factor is None:
         raise BadRecording(f"unit: expected {model.unit} as in the bundle, got {unit}; convert the reference")
     series = recording.series[REFERENCE]

@@ -25,12 +25,6 @@ OUTSIDE = 0.01  # share of windows outside the training range that is normal
 TO_CELSIUS = {"°F": (32.0, 1.8), "K": (273.15, 1.0)}  # zero, and degrees per 1 °C
 
 
-def remarks(dataset: Dataset, gas: str) -> tuple[str, ...]:
-    """Warnings about a recording to fit to, beside the findings of all checks."""
-    line = warn_ambient(dataset, gas)
-    return (line,) if line else ()
-
-
 def check(cases: Sequence[Case]) -> Iterator[Finding]:
     """Temperatures in another unit than °C.
 
@@ -48,6 +42,25 @@ def check(cases: Sequence[Case]) -> Iterator[Finding]:
                 f"temperatures are {_not_ambient(ends)[0]}",
                 "Convert the column to °C, the unit in which the sensor sends it.",
             )
+
+
+def check_reference(dataset: Dataset, gas: str, place: str) -> Iterator[Finding]:
+    """A reference that is not outdoor air in the unit that it is said to have.
+
+    Statistic: the median of the reference.
+    Null: none; this is a rule, not a test.
+    Threshold: it is outside AMBIENT_PPB.
+    """
+    if line := warn_ambient(dataset, gas):
+        yield Finding(
+            "reference_unit",
+            "warning",
+            dataset.sensor,
+            place,
+            {"median": float(np.median(dataset.target)), "unit": dataset.unit},
+            line.partition("reference: ")[2],
+            "Check --unit, and whether another column is in the place of the reference.",
+        )
 
 
 def remarks_beside(model: Model, dataset: Dataset) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from model_export.doctor import agreement
 from model_export.doctor.diagnose import findings_of
 from model_export.doctor.finding import Finding, by_severity
 from model_export.doctor.prepare import case_of
-from model_export.doctor.units import remarks
+from model_export.doctor.units import warn_ambient
 from model_export.fleet.ledger import Ledger, Row, State
 from model_export.fleet.task import NOT_COMPARED, Task, in_use, known, refused
 from model_export.recordings.catalogue import load
@@ -88,7 +88,7 @@ def compared(task: Task, candidate: Candidate, findings: Sequence[Finding]) -> t
     dataset = task.entries[0].place.dataset
     found = by_severity([*findings, *agreement.check(task.sensor, dataset, score, level)])
     worst = next((one for one in found if one.severity != "info"), None)
-    doubt = next(iter(remarks(candidate.train, model.gas)), "")
+    doubt = warn_ambient(candidate.train, model.gas) or ""
     return {
         "state": state,
         "reason": doubt or (worst.summary if worst else fault),

@@ -104,6 +104,7 @@ def windows(
     with one value per window, otherwise "average". With None there is no reference.
     """
     _require_measured(recording)
+    require_unit(recording, unit)
     cadence = {column: cadence_minutes(series.at_ms) for column, series in recording.series.items()}
     if reference == "auto":
         reference = "start" if cadence[REFERENCE] == window_ms // MINUTE_MS else "average"
@@ -136,12 +137,17 @@ def windows(
         cadence_minutes={column: minutes for column, minutes in slow.items() if column != REFERENCE},
         dropped_rows=recording.dropped,
         dropped_windows=dropped,
-        notes=(
-            *recording.notes,
-            *_unit_notes(recording, unit),
-            *_cadence_notes(recording.name, slow, averaged, window_ms),
-        ),
+        notes=(*recording.notes, *_cadence_notes(recording.name, slow, averaged, window_ms)),
     )
+
+
+def require_unit(recording: Recording, unit: str) -> None:
+    """Refuse a reference whose header has another unit; no unit fits all."""
+    if recording.unit and unit and plain_unit(unit) != recording.unit:
+        raise BadRecording(
+            f"{recording.name}: {REFERENCE}: expected {unit}, got {recording.unit} in its header; "
+            f"use --unit {recording.unit} or convert the column"
+        )
 
 
 def warmings(
@@ -282,14 +288,6 @@ def _require_overlap(recording: Recording, columns: Sequence[str], means: _Means
             f"{recording.name}: expected sensor and reference at the same time, got the sensor {there} "
             f"and the reference {here}; check --timezone"
         )
-
-
-def _unit_notes(recording: Recording, unit: str) -> tuple[str, ...]:
-    """A line if the header of the reference has another unit than asked for."""
-    if not recording.unit or not unit or plain_unit(unit) == recording.unit:
-        return ()
-    words = f"the header says {recording.unit}, but the unit asked for is {unit}; check --unit"
-    return (f"{recording.name}: {REFERENCE}: {words}",)
 
 
 def _cadence_notes(

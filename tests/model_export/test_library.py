@@ -88,6 +88,39 @@ def test_a_recording_without_a_column_is_refused(call: Callable[[], object], mis
         call()
 
 
+def test_a_unit_in_the_header_is_converted_to_that_of_the_bundle(tmp_path: Path) -> None:
+    """An adapter with a gain of 1000 would publish ppb as ppm."""
+    plain, billions = tidy(200), tidy(200)
+    billions["reference [ppb]"] = billions.pop("reference") * 1000.0
+    one, other = (
+        library.load_recording(saved(table, tmp_path / name))
+        for table, name in ((plain, "plain.csv"), (billions, "ppb.csv"))
+    )
+    bundle = Bundle(linear(half_width=0.1))
+    line = "ppb.csv: the reference was converted from ppb to ppm (times 0.001)"
+    found, expected = (library.evaluate(bundle, each) for each in (other, one))
+    assert line in found.notes
+    assert found.score.rmse == pytest.approx(expected.score.rmse)
+    moved, right = (library.adapt(bundle, each) for each in (other, one))
+    assert line in moved.notes
+    assert moved.bundle.model.adapter == pytest.approx(right.bundle.model.adapter)
+    with pytest.raises(BadRecording, match="expected ppm, got ppb in its header"):
+        library.evaluate(bundle, other, unit="ppm")
+
+
+def test_a_reference_that_is_no_outdoor_air_is_in_the_verdict(tmp_path: Path) -> None:
+    """Such as one in ppb without a word about it, or a channel in its place."""
+    table = tidy(80)
+    recording = library.load_recording(
+        saved(table.assign(reference=table["reference"] * 1000.0), tmp_path / "a.csv")
+    )
+    done = library.fit(recording, recipe=Recipe(warming={}, size=2))
+    assert "reference unit" in done.verdict
+    (found,) = (one for one in done.findings if one.code == "reference_unit")
+    assert found.severity == "warning"
+    assert found.summary.endswith(" ppm is not outdoor CO (0.02 to 50 ppm); --unit ppb would be")
+
+
 def test_the_table_of_windows_gives_the_figures_of_the_score(tmp_path: Path) -> None:
     """A window with an input outside training has no interval, as in the agent."""
     recording = library.load_recording(saved(tidy(200), tmp_path / "5A2D_T-W.csv"))

@@ -195,9 +195,9 @@ def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[s
     """The bundle is written all the same."""
     _, words = run("fit january.csv --sensor 5A2D --unit ppb --out new.bundle --trials 2", capsys)
     assert words == (
-        "january.csv: reference: a median of 1.036 ppb is not outdoor CO (20 to 50000 ppb); "
-        "--unit ppm would be\n"
         f"{SHORT.format(2.1)}"
+        "warning: reference_unit: a median of 1.036 ppb is not outdoor CO (20 to 50000 ppb); "
+        "--unit ppm would be\n"
     )
 
 

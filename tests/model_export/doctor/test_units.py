@@ -7,7 +7,7 @@ import pytest
 
 from model_export.doctor.units import (
     check,
-    remarks,
+    check_reference,
     remarks_beside,
     warn_against,
     warn_ambient,
@@ -126,8 +126,8 @@ def test_a_range_that_is_hardly_left_is_not_named() -> None:
 def test_remarks_are_all_that_is_odd() -> None:
     """Nothing for a sound recording, a line for each thing that is wrong."""
     dataset = drawn(101)
-    assert remarks(dataset, "CO") == ()
+    assert [*check_reference(dataset, "CO", "T-W")] == []
     odd = replace(dataset, target=dataset.target * 1000.0, auxiliary=dataset.auxiliary * 1.8 + 32.0)
-    assert len(remarks(odd, "CO")) == 1
+    assert [finding.code for finding in check_reference(odd, "CO", "T-W")] == ["reference_unit"]
     assert [finding.code for finding in check([of_windows(odd)])] == ["temperature_unit"]
     assert len(remarks_beside(linear(), odd)) == 3

@@ -186,13 +186,20 @@ def test_a_bad_table_gets_one_clear_line(tmp_path: Path, change: Change, expecte
         ("reference", "ppm", ""),
     ],
 )
-def test_a_unit_in_the_header_of_the_reference_is_compared(
+def test_another_unit_in_the_header_of_the_reference_is_refused(
     tmp_path: Path, header: str, unit: str, told: str
 ) -> None:
     """Between ppm and mg/m³ of CO are 16 %, which no range of outdoor air can show."""
     recording = read_one(tidy(windows=10).rename(columns={"reference": header}), tmp_path / "a.csv")
-    line = f"a.csv: reference: the header says {told}, but the unit asked for is {unit}; check --unit"
-    assert windows(recording, unit).notes == ((line,) if told else ())
+    if not told:
+        assert windows(recording, unit).notes == ()
+        return
+    with pytest.raises(BadRecording) as caught:
+        windows(recording, unit)
+    assert str(caught.value) == (
+        f"a.csv: reference: expected {unit}, got {told} in its header; "
+        f"use --unit {told} or convert the column"
+    )
 
 
 def test_files_with_two_units_of_the_reference_are_refused(tmp_path: Path) -> None:
