@@ -6,14 +6,12 @@ import csv
 import gzip
 import lzma
 import re
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import sleep
 from typing import Any, BinaryIO, cast
 from zipfile import BadZipFile, ZipFile
 
@@ -26,14 +24,13 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import SENSOR, TIMESTAMP
 from edge_agent.core.packed import is_bundle
 from model_export.recordings import workbooks
-from model_export.recordings.counted import Counted, Progress
+from model_export.recordings.counted import Counted, Progress, let_go
 from model_export.recordings.shape import Shape
 
 HEAD_BYTES = 65_536
 LOUD_BYTES = 16_777_216  # a smaller file is read before a progress bar would be seen
 LINES = 60  # that are looked at
 PREAMBLE = 40  # lines before a header
-MOST_WAITS = 1000  # of a millisecond
 PACKED: Mapping[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 FOREIGN = {b"{": "JSON", b"[": "JSON", b"<": "HTML or XML", b"%": "PDF"}
@@ -127,19 +124,32 @@ def _parquet(path: Path, names: Names) -> Table:
 
 
 def _excel(path: Path, names: Names, shape: Shape) -> Table:
-    cells, said = workbooks.cells(path, shape.sheet)
-    texts = [[workbooks.written(cell) for cell in row] for row in cells[:LINES]]
-    found = _found(texts, shape, ",", "utf-8")
+    """The first sheet with one of our columns; a date alone may be that of a title page."""
+    other: tuple[str, ...] = ()
+    for cells, said in workbooks.sheets(path, shape.sheet):
+        texts = [[workbooks.written(cell) for cell in row] for row in cells[:LINES]]
+        header = shape.header or 1 + _header([_filled(row) for row in texts])
+        found = _found(texts, replace(shape, header=header), ",", "utf-8")
+        chosen = names(found.names)
+        if any(not ours.startswith(TIMESTAMP) for ours in chosen.values()):
+            return _sheet(cells, found, chosen, (*said, *found.words(replace(shape, separator=","))))
+        other = other or found.names
+    return Table(pd.DataFrame(index=range(1)), other)
+
+
+def _sheet(
+    cells: Sequence[Sequence[Any]], found: _Found, chosen: Mapping[str, str], said: tuple[str, ...]
+) -> Table:
     rows = pd.DataFrame(cells[found.header + 1 + found.units :], columns=[*found.names], dtype=object)
-    chosen = names(found.names)
     rows = rows[[*chosen]].rename(columns=dict(chosen))
     rows = rows.mask(rows.map(lambda cell: isinstance(cell, str) and not cell.strip()))
     rows = rows[rows.notna().any(axis=1)].reset_index(drop=True)
-    return Table(
-        workbooks.typed(rows, found.decimal),
-        found.names,
-        (*said, *found.words(replace(shape, separator=","))),
-    )
+    return Table(workbooks.typed(rows, found.decimal), found.names, said)
+
+
+def _filled(row: Sequence[str]) -> Sequence[str]:
+    """A row without the empty cells at its end: in a workbook all rows are as wide as the widest."""
+    return row[: max((place for place, cell in enumerate(row, 1) if cell), default=0)]
 
 
 def _text(path: Path, names: Names, shape: Shape, progress: Progress | None) -> Table:
@@ -181,7 +191,7 @@ def _csv(
     types = {place: pa.string() for place, ours in picked.items() if as_text or ours == SENSOR}
     types |= {place: pa.float64() for place in numbers if not as_text}
     columns = [str(place) for place in range(len(found.names))]
-    with _opened(path, progress) as file, _let_go(file):
+    with _opened(path, progress) as file, let_go(file):
         read = pacsv.read_csv(
             file,
             pacsv.ReadOptions(
@@ -226,23 +236,6 @@ def _opened(path: Path, progress: Progress | None = None) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, unpacked)
         else:
             yield cast(BinaryIO, counted)
-
-
-@contextmanager
-def _let_go(file: BinaryIO) -> Iterator[None]:
-    """Wait at the end until nobody else holds the file.
-
-    A thread of Arrow holds it for about a millisecond after its last read. If Python ends before that, as
-    after a refusal of the file, the process aborts.
-    """
-    holders = sys.getrefcount(file)
-    try:
-        yield
-    finally:
-        for _ in range(MOST_WAITS):
-            if sys.getrefcount(file) <= holders:
-                break
-            sleep(0.001)
 
 
 def _lines(name: str, head: bytes, shape: Shape) -> tuple[list[list[str]], str, str]:

@@ -1,6 +1,7 @@
 """Excel workbooks, and zip files that are none: their cells, and the times in them."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -15,22 +16,23 @@ EXCEL = (ZIP, b"\xd0\xcf\x11\xe0")
 COMMA = re.compile(r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$")  # a number with a decimal comma
 
 
-def cells(path: Path, sheet: str | None) -> tuple[list[list[Any]], tuple[str, ...]]:
-    """The cells of a sheet, the first with rows if none is named, and which of several it is, in words."""
+def sheets(path: Path, sheet: str | None) -> Iterator[tuple[list[list[Any]], tuple[str, ...]]]:
+    """The cells of the named sheet, or of each with rows, and which of several it is, in words."""
     from python_calamine import CalamineError, CalamineWorkbook  # noqa: PLC0415 - only for workbooks
 
     try:
         book = CalamineWorkbook.from_path(str(path))
-        sheets = [name for name in book.sheet_names if book.get_sheet_by_name(name).height > 1]
-        if not sheets or (sheet and sheet not in sheets):
+        filled = [name for name in book.sheet_names if book.get_sheet_by_name(name).height > 1]
+        if not filled or (sheet and sheet not in filled):
             raise BadRecording(
                 f"{path.name}: expected a sheet {sheet or 'with rows'}, got "
-                f"{', '.join(sheets) or 'none'}; name it with --sheet"
+                f"{', '.join(filled) or 'none'}; name it with --sheet"
             )
-        found = book.get_sheet_by_name(sheet or sheets[0]).to_python(skip_empty_area=False)
+        for name in [sheet] if sheet else filled:
+            said = (f"sheet {name} of {len(filled)}",) if filled[1:] and not sheet else ()
+            yield book.get_sheet_by_name(name).to_python(skip_empty_area=False), said
     except CalamineError as error:
         raise OSError(str(error)) from error
-    return found, (f"sheet {sheets[0]} of {len(sheets)}",) if sheets[1:] and not sheet else ()
 
 
 def written(cell: Any) -> str:
