@@ -7,6 +7,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from edge_agent.core.kernel import Array
 from edge_agent.core.messages import parse_time
 from model_export.doctor import erratic
 from model_export.doctor.case import Case, Diagnosis
@@ -14,6 +15,7 @@ from model_export.doctor.erratic import Curves
 from model_export.doctor.finding import Finding
 from model_export.doctor.lag import Scan
 from model_export.doctor.minutes import DAY_MS
+from model_export.doctor.smooth import Smooth
 from model_export.figures.axes import (
     BLUE,
     GREY,
@@ -82,6 +84,7 @@ def _unexplained(case: Case, finding: Finding, name: str) -> Figure:
     assert case.law  # noqa: S101 - for mypy
     figure = blank(3.0, f"{name}\n{_wrapped(finding.summary)}")
     axes, rest = figure.subplots(), case.law.residual * case.law.data.target_scale.spread
+    rest = rest + _absorbed(case, case.law, finding)
     axes.plot(times_of(case.windows.start_ms), rest, ".", color=GREY, ms=2, label="each window")
     days, first = np.unique(case.windows.start_ms // DAY_MS, return_index=True)
     medians = [float(np.median(day)) for day in np.split(rest, first[1:])]
@@ -91,9 +94,22 @@ def _unexplained(case: Case, finding: Finding, name: str) -> Figure:
     axes.axhline(0.0, color=INK, lw=0.8)
     axes.set_ylim(*np.percentile(rest, [0.5, 99.5]))
     axes.set_ylabel("reference that the\nchannels do not explain")
+    axes.set_xlabel("time (UTC)")
     date_axis(axes)
     legend_below(figure, axes)
     return figure
+
+
+def _absorbed(case: Case, law: Smooth, finding: Finding) -> Array | float:
+    """What the channels explain of a change, because they changed with it; the finding is about all of it."""
+    if "ramp" not in finding.evidence:
+        return 0.0
+    starts = case.windows.start_ms.astype(float)
+    shape, change = (starts - starts[0]) / np.ptp(starts), finding.evidence["ramp"]["change"]
+    if isinstance(at := finding.evidence.get("at"), str):
+        shape, change = (starts >= parse_time(at)).astype(float), finding.evidence["step"]["change"]
+    explained = law.design @ (np.linalg.pinv(law.design) @ shape)
+    return np.asarray(change * (explained - explained.mean()))
 
 
 def _wrapped(text: str) -> str:

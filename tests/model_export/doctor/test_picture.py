@@ -28,6 +28,27 @@ def stepped() -> Recording:
     return replace(sound, series={**sound.series, "reference": moved})
 
 
+def drifting() -> Recording:
+    """The temperature rises with the drift, so that its weights could explain a part of it."""
+    sound = colocation(days=8.0)
+    ramp = np.linspace(0.0, 1.0, len(sound.series["reference"].values))
+    added = {"reference": ramp, "temperature": 15.0 * ramp}
+    series = {
+        name: Series(one.at_ms, one.values + added.get(name, 0.0)) for name, one in sound.series.items()
+    }
+    return replace(sound, series=series)
+
+
+def test_a_drift_is_as_large_in_the_picture_as_in_its_title() -> None:
+    case = case_of(drifting(), "T-W")
+    found = [one for one in findings_of([case]) if one.code == "drift"]
+    (axes,) = picture(Diagnosis(tuple(found), (case,), {})).axes
+    windows = next(line for line in axes.lines if line.get_label() == "each window")
+    values = np.asarray(windows.get_ydata(), dtype=float)
+    days = np.linspace(0.0, 1.0, len(values))
+    assert np.polyfit(days, values, 1)[0] == pytest.approx(found[0].evidence["ramp"]["change"], rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("recording", "words", "shown"),
     [
