@@ -9,6 +9,7 @@ from matplotlib import rc_context
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from edge_agent.core.kernel import Array
 from model_export.experiment.leaderboard import Paired
@@ -34,6 +35,7 @@ def leaders(board: pd.DataFrame, kinds: Sequence[str], title: str) -> Figure:
     for row, total in enumerate(left):
         axes.text(total, row, f" {total:.0f}", va="center", fontsize=8)
     axes.set(xlabel="wins (ties count for all)", xlim=(0, 1.1 * max(left.max(), 1.0)))
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     axes.grid(axis="y", visible=False)
     _embolden(axes.get_yticklabels())
     legend_below(figure, axes)

@@ -163,8 +163,8 @@ def _models(found: Experiment, respire: str, suspects: set[str]) -> Iterator[Pic
     test = showcase.sensors_compared(found.table, respire, *shown) if len(shown) == 2 else None
     if test and test.cases > 1:
         caption += (
-            f" Over the same {test.cases} transfers the left sensor's models are {test.difference:+.2f} "
-            f"better in R² (paired two-sided t-test, p = {test.p:.2g})."
+            f" Over the same {test.cases} transfers the R² of the left sensor's models minus that of the "
+            f"right one's is {test.difference:+.2f} (paired two-sided t-test, p = {test.p:.2g})."
         )
     unit = picked[0].train.unit
     yield Picture(model_plots.weight_curves(curves, unit, "Weights over temperature"), caption, "weights")
