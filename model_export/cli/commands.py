@@ -68,7 +68,7 @@ def fit(
         out=out,
         progress=progress,
     )
-    added = contributions(data, done.result, source, recipe)
+    added = contributions(data, done.result, source, recipe) if len(data) > 1 else []
     if added:
         done = replace(done, figures={**done.figures, "recordings": [asdict(each) for each in added]})
     if report:

@@ -204,7 +204,8 @@ def _source(
     from model_export.recordings.shape import Shape  # noqa: PLC0415 - as above
     from model_export.recordings.tables import Layout  # noqa: PLC0415 - as above
 
-    mending = Mending(shift, swap, below, above) or None
+    asked = shift or swap or below or above
+    mending = Mending(shift, swap, below, above) if asked else None
     shape = Shape(_mark(separator), decimal, encoding, header, sheet)
     return Source(Layout(columns, timezone, mending, dates, shape), reference, test_share, window)
 
