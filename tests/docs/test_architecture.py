@@ -136,7 +136,7 @@ def test_a_recording_goes_the_way_that_is_drawn(tmp_path: Path, capsys: pytest.C
         if inside.startswith("model_export/") and not imported:
             files.add("doctor" if is_of_doctor(frame) else inside.removeprefix("model_export/"))
 
-    line = ["fit", str(recording), "--sensor", "5A2D", "--unit", "ppm", "--trials", "2"]
+    line = ["fit", str(recording), "--sensor", "5A2D", "--unit", "ppm"]
     assert main([*line, "--out", str(tmp_path / "imports everything.bundle")]) == 0
     with following(note):
         assert main([*line, "--out", str(tmp_path / "5A2D.bundle")]) == 0

@@ -29,7 +29,7 @@ def every_five_minutes(windows: int, seed: int = 0) -> pd.DataFrame:
 
 
 def fit(recording: Path, out: Path) -> None:
-    options = ["--sensor", SENSOR, "--unit", "ppm", "--out", out, "--trials", "5"]
+    options = ["--sensor", SENSOR, "--unit", "ppm", "--out", out]
     command = [sys.executable, "-m", "model_export", "fit", recording, *options]
     done = run_program(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

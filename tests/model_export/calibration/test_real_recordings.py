@@ -17,7 +17,7 @@ def test_every_recording_can_be_fitted(
     unit = "ppm" if path.name.startswith("airsenseur") else "ppb"
     gas = "NO2" if "no2" in path.name else "O3" if "o3" in path.name else "CO"
     bundle = str(tmp_path / "x.bundle")
-    options = ["--sensor", "x", "--unit", unit, "--gas", gas, "--out", bundle, "--trials", "20"]
+    options = ["--sensor", "x", "--unit", unit, "--gas", gas, "--out", bundle]
     assert main(["fit", str(path), *options]) == 0
     said = capsys.readouterr()
     fitted = json.loads(said.out)

@@ -25,7 +25,5 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         saved(table[:1200], folder / "colocation" / f"5A2D_T-{season}.csv")
     (folder / "manifest.csv").write_text("path,sensor,site,season\njanuary.csv,5A2D,T,W\n")
     data = [str(folder / "january.csv"), str(folder / "february.csv")]
-    assert (
-        main(["fit", *data, "--sensor", "5A2D", "--out", str(folder / "5A2D.bundle"), "--trials", "4"]) == 0
-    )
+    assert main(["fit", *data, "--sensor", "5A2D", "--out", str(folder / "5A2D.bundle")]) == 0
     return folder

@@ -28,7 +28,7 @@ SHORT = "warning: colocation_short: {} days of valid windows beside the referenc
 
 def test_fit_prints_the_promised_keys(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The keys a script can rely on; the figures are those of the bundle that was written."""
-    fitted, words = run("fit january.csv february.csv --sensor 5A2D --out new.bundle --trials 4", capsys)
+    fitted, words = run("fit january.csv february.csv --sensor 5A2D --out new.bundle", capsys)
     assert set(PROMISED) <= set(fitted)
     assert (fitted["n_train"], fitted["n_test"], fitted["sensor"]) == (320, 80, "5A2D")
     january, february, *rest = words.splitlines(keepends=True)
@@ -78,14 +78,14 @@ def test_fit_prints_how_long_it_took(inside: Path, capsys: pytest.CaptureFixture
 def test_fit_is_repeatable(inside: Path) -> None:
     """The same data and seed give the same bytes."""
     for name in ("one", "two"):
-        assert main(shlex.split(f"fit january.csv --sensor 5A2D --out {name}.bundle --trials 3")) == 0
+        assert main(shlex.split(f"fit january.csv --sensor 5A2D --out {name}.bundle")) == 0
     assert Path("one.bundle").read_bytes() == Path("two.bundle").read_bytes()
 
 
 def test_evaluate_agrees_with_fit(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The last 20 % cut off by hand give the figures of fit, if no input looks back before them."""
     saved(tidy(windows=400)[320 * 15 :], inside / "tail.csv")
-    fit = "fit january.csv february.csv --sensor 5A2D --out new.bundle --trials 4 --no-warming"
+    fit = "fit january.csv february.csv --sensor 5A2D --out new.bundle --no-warming"
     fitted, _ = run(fit, capsys)
     judged, _ = run("evaluate new.bundle tail.csv", capsys)
     assert {"n", "r2", "rmse", "mae", "bias", "coverage"} <= set(judged)
@@ -103,9 +103,7 @@ def test_paper_fits_as_the_paper_does(inside: Path, capsys: pytest.CaptureFixtur
 
 def test_without_a_test_part_its_figures_are_null(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All windows may be used for training; then there are no test figures."""
-    fitted, _ = run(
-        "fit january.csv --sensor 5A2D --out all.bundle --trials 2 --test-share 0 --report all.html", capsys
-    )
+    fitted, _ = run("fit january.csv --sensor 5A2D --out all.bundle --test-share 0 --report all.html", capsys)
     assert (*(fitted[key] for key in ("n_train", "n_test", "r2_test", "coverage")),) == (200, 0, None, None)
 
 
@@ -163,7 +161,7 @@ def test_inspect_shows_the_model(inside: Path, capsys: pytest.CaptureFixture[str
 
 def test_the_report_stands_alone(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Five pictures inside the page, nothing fetched from elsewhere."""
-    run("fit january.csv --sensor 5A2D --out new.bundle --trials 2 --report page.html", capsys)
+    run("fit january.csv --sensor 5A2D --out new.bundle --report page.html", capsys)
     page = Path("page.html").read_text()
     assert page.count('src="data:image/png;base64,') == 6
     assert page.count("alt=") == 6
@@ -180,7 +178,7 @@ def test_a_report_that_fails_late_names_the_bundle(inside: Path) -> None:
         "ppm",
         out,
         source=Source(),
-        recipe=Recipe(trials=2),
+        recipe=Recipe(),
         progress=lambda done, total: page.mkdir(exist_ok=True),
     )
     with pytest.raises(RespireError) as caught:
@@ -193,7 +191,7 @@ def test_a_report_that_fails_late_names_the_bundle(inside: Path) -> None:
 
 def test_a_wrong_unit_is_a_warning(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The bundle is written all the same."""
-    _, words = run("fit january.csv --sensor 5A2D --unit ppb --out new.bundle --trials 2", capsys)
+    _, words = run("fit january.csv --sensor 5A2D --unit ppb --out new.bundle", capsys)
     assert words == (
         f"{SHORT.format(2.1)}"
         "warning: reference_unit: a median of 1.036 ppb is not outdoor CO (20 to 50000 ppb); "
@@ -211,7 +209,7 @@ def test_a_file_of_another_sensor_is_noticed_by_its_name(
     _, words = run("evaluate 5A2D.bundle 5CB6_T-W.csv", capsys)
     assert words.startswith(f"{printed} the bundle is for 5A2D; check the files\n")
     assert re.search(r"the 90% interval covers 0%.*; do not use the bundle here\n$", words)
-    for line in ("fit 5CB6_T-W.csv --sensor 5A2D --trials 2", "adapt 5A2D.bundle 5CB6_T-W.csv"):
+    for line in ("fit 5CB6_T-W.csv --sensor 5A2D", "adapt 5A2D.bundle 5CB6_T-W.csv"):
         _, words = run(f"{line} --out other.bundle", capsys)
         assert words.startswith(printed)
     _, words = run("adapt 5A2D.bundle colocation/5A2D_T-W.csv --out same.bundle", capsys)
@@ -222,7 +220,7 @@ def test_fahrenheit_is_a_warning_on_the_report_too(inside: Path, capsys: pytest.
     """fit warns, and so does evaluate with a bundle in °C."""
     january = pd.read_csv("january.csv")
     saved(january.assign(temperature=january["temperature"] * 1.8 + 32.0), inside / "fahrenheit.csv")
-    line = "fit fahrenheit.csv --sensor 5A2D --out f.bundle --trials 2 --report f.html"
+    line = "fit fahrenheit.csv --sensor 5A2D --out f.bundle --report f.html"
     _, words = run(line, capsys)
     assert "which is not outdoor air in °C (-60 to 60); °F would be" in words
     assert "which is not outdoor air in °C" in Path("f.html").read_text()
@@ -255,13 +253,13 @@ def test_there_is_no_progress_bar_without_a_terminal(
     inside: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A log file gets messages only."""
-    _, words = run("fit january.csv --sensor 5A2D --out new.bundle --trials 2", capsys)
+    _, words = run("fit january.csv --sensor 5A2D --out new.bundle", capsys)
     assert words == SHORT.format(2.1)
 
 
 def test_columns_can_be_mapped(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same data under other names give the same figures."""
-    base = "--sensor 5A2D --trials 2 --out new.bundle"
+    base = "--sensor 5A2D --out new.bundle"
     ours, _ = run(f"fit january.csv february.csv {base}", capsys)
     theirs, _ = run(f"fit van.parquet {base} --columns op1=co_we,op2=co_ae", capsys)
     assert ours["r2_test"] == pytest.approx(theirs["r2_test"], abs=1e-6)
@@ -270,8 +268,6 @@ def test_columns_can_be_mapped(inside: Path, capsys: pytest.CaptureFixture[str])
 def test_one_channel_is_enough(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Not every sensor has an auxiliary electrode."""
     saved(pd.read_csv("january.csv").drop(columns="op2"), inside / "single.csv")
-    fitted, _ = run(
-        "fit single.csv --sensor 5A2D --trials 2 --out single.bundle --report single.html", capsys
-    )
+    fitted, _ = run("fit single.csv --sensor 5A2D --out single.bundle --report single.html", capsys)
     judged, _ = run("evaluate single.bundle single.csv", capsys)
     assert (fitted["channels"], judged["n"]) == (["op1", "warming_1h", "warming_4h"], 200)

@@ -42,11 +42,11 @@ from tests.support.models import drawn, linear
             "--gas: expected a word such as CO, got ' '",
         ),
         (
-            "fit january.csv --sensor 5A2D --out january.csv/x.bundle --trials 1",
+            "fit january.csv --sensor 5A2D --out january.csv/x.bundle",
             "january.csv/x.bundle: cannot be written: january.csv is not a folder; choose another place",
         ),
         (
-            "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report january.csv/x.html",
+            "fit january.csv --sensor 5A2D --out x.bundle --report january.csv/x.html",
             "january.csv/x.html: cannot be written: january.csv is not a folder; choose another place",
         ),
         *(
@@ -59,7 +59,7 @@ from tests.support.models import drawn, linear
             )
         ),
         (
-            "fit january.csv --sensor 5A2D --out x.bundle --trials 1 --report /dev/full",
+            "fit january.csv --sensor 5A2D --out x.bundle --report /dev/full",
             "/dev/full: expected a file name such as 5A2D.html, got a device; name a file",
         ),
         (

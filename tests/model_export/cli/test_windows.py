@@ -34,7 +34,7 @@ def test_an_hourly_recording_is_fitted_evaluated_and_served(
     hourly: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "5A2D.bundle"
-    options = ("--sensor", "5A2D", "--trials", "4", "--out", out, "--window", "1h")
+    options = ("--sensor", "5A2D", "--out", out, "--window", "1h")
     fitted = run(capsys, "fit", hourly, *options)
     assert (fitted["window"], fitted["n_train"], fitted["n_test"]) == (3600, 269, 67)
     assert export.read(out).window_ms == 3_600_000
@@ -71,7 +71,7 @@ def test_the_doctor_counts_days_by_the_length_of_a_window(
 
 def test_long_windows_use_no_memory_shorter_than_themselves(tmp_path: Path) -> None:
     path, out = saved(tidy(windows=15 * 96), tmp_path / "5A2D.csv"), tmp_path / "5A2D.bundle"
-    line = ["fit", str(path), "--sensor", "5A2D", "--out", str(out), "--trials", "2", "--window", "4h"]
+    line = ["fit", str(path), "--sensor", "5A2D", "--out", str(out), "--window", "4h"]
     assert main(line) == 0
     assert export.read(out).channels == ("op1", "op2", "warming_4h")
 

@@ -27,7 +27,7 @@ from tests.support.faults import late, swapped
 from tests.support.needs import RECORDINGS, real_recordings, require
 from tests.support.simulated import network
 
-QUICK = "--sensor 5A2D --trials 2"
+OWNER = "--sensor 5A2D"
 
 
 def saved(recording: Recording, path: Path) -> Path:
@@ -52,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sound = saved(colocation(), folder / "sound.csv")
     saved(swapped(late(colocation(), 60)), folder / "spoilt.csv")
     coded(sound)
-    assert main(shlex.split(f"fit {sound} {QUICK} --out {folder}/5A2D.bundle")) == 0
+    assert main(shlex.split(f"fit {sound} {OWNER} --out {folder}/5A2D.bundle")) == 0
     return folder
 
 
@@ -61,7 +61,7 @@ def codes(printed: dict[str, Any], severity: str = "error") -> set[str]:
 
 
 def test_a_sound_recording_is_fitted_without_a_word(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    printed, words = run(f"fit sound.csv {QUICK} --out new.bundle", capsys)
+    printed, words = run(f"fit sound.csv {OWNER} --out new.bundle", capsys)
     assert (printed["verdict"], words) == ("No fault found.", "")
 
 
@@ -69,7 +69,7 @@ def test_a_ruined_recording_is_not_fitted_in_silence(
     inside: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Both faults are in the words, in the data and at the top of the report."""
-    printed, words = run(f"fit spoilt.csv {QUICK} --out new.bundle --report new.html", capsys)
+    printed, words = run(f"fit spoilt.csv {OWNER} --out new.bundle --report new.html", capsys)
     assert codes(printed) == {"reference_clock_offset", "channels_swapped"}
     assert printed["verdict"] == (
         "Do not use this bundle: the reference's clock is 60 minutes behind; op1 and op2 are swapped."
@@ -81,23 +81,23 @@ def test_a_ruined_recording_is_not_fitted_in_silence(
 
 
 def test_codes_for_no_value_are_named(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    printed, words = run(f"fit coded-sound.csv {QUICK} --out new.bundle", capsys)
+    printed, words = run(f"fit coded-sound.csv {OWNER} --out new.bundle", capsys)
     assert codes(printed) == {"sentinel_values"}
     assert "values of -9999 that are no measurements" in words
 
 
 def test_the_advice_can_be_followed_with_options(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The bundle of the spoilt recording is then nearly that of the sound one."""
-    sound, _ = run(f"fit sound.csv {QUICK} --out sound.bundle", capsys)
+    sound, _ = run(f"fit sound.csv {OWNER} --out sound.bundle", capsys)
     mended, words = run(
-        f"fit spoilt.csv {QUICK} --out new.bundle --swap op1,op2 --shift-reference 60min", capsys
+        f"fit spoilt.csv {OWNER} --out new.bundle --swap op1,op2 --shift-reference 60min", capsys
     )
     assert (mended["verdict"], mended["r2_test"]) == ("No fault found.", pytest.approx(sound["r2_test"]))
     assert words.splitlines() == [
         "spoilt.csv: op1 and op2 were swapped",
         "spoilt.csv: the reference's stamps were moved by +60 minutes",
     ]
-    dropped, _ = run(f"fit coded-sound.csv {QUICK} --out new.bundle --drop-below op1=0", capsys)
+    dropped, _ = run(f"fit coded-sound.csv {OWNER} --out new.bundle --drop-below op1=0", capsys)
     assert dropped["verdict"] == "No fault found."
 
 
@@ -105,7 +105,7 @@ def test_diagnose_writes_the_mended_recording(inside: Path, capsys: pytest.Captu
     printed, _ = run("diagnose spoilt.csv --mend mended.csv", capsys)
     assert printed["mended"]["options"] == ["--swap op1,op2", "--shift-reference 60min"]
     assert [one for one in printed["mended"]["findings"] if one["severity"] == "error"] == []
-    fitted, words = run(f"fit mended.csv {QUICK} --out new.bundle", capsys)
+    fitted, words = run(f"fit mended.csv {OWNER} --out new.bundle", capsys)
     assert (fitted["verdict"], words) == ("No fault found.", "")
     nothing, words = run("diagnose sound.csv --mend other.csv", capsys)
     assert nothing["mended"] is None
@@ -116,7 +116,7 @@ def test_diagnose_writes_the_mended_recording(inside: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     "line",
     [
-        f"fit spoilt.csv {QUICK} --out strict.bundle",
+        f"fit spoilt.csv {OWNER} --out strict.bundle",
         "adapt 5A2D.bundle coded-sound.csv --out strict.bundle",
         "transfer 5A2D.bundle --source sound.csv --target coded-sound.csv --sensor 5CB6 --out strict.bundle",
     ],
@@ -158,7 +158,7 @@ def on_a_terminal(line: str) -> str:
 
 def test_on_a_terminal_words_come_first(inside: Path) -> None:
     """One sentence; --json gives the data there, too."""
-    fitted = on_a_terminal(f"fit sound.csv {QUICK} --out new.bundle --report new.html")
+    fitted = on_a_terminal(f"fit sound.csv {OWNER} --out new.bundle --report new.html")
     assert re.fullmatch(
         r"R² [01]\.\d\d on the last 20%, 90% interval covers \d+%, \d+ support vectors?, \d+ bytes in "
         r"new\.bundle; report in new\.html\. No fault found\.\n",
@@ -192,6 +192,6 @@ def test_a_real_fit_that_fails_its_test_part_says_so(
 ) -> None:
     require("real recordings")
     path = RECORDINGS / f"{name}.csv.gz"
-    line = f"fit {path} --sensor X --unit ppb --gas NO2 --trials 10 --out {tmp_path}/x.bundle"
+    line = f"fit {path} --sensor X --unit ppb --gas NO2 --out {tmp_path}/x.bundle"
     printed, _ = run(line, capsys)
     assert {"low_r2", "low_coverage"} <= codes(printed, "warning")
