@@ -56,7 +56,7 @@ def picture(diagnosis: Diagnosis) -> Figure:
     if finding and finding.code in SERIES and finding.evidence.get("column") in case.recording.series:
         return _column(case, finding, name)
     if finding and finding.code in OVER_TIME and case.law:
-        return _unexplained(case, finding, name)
+        return _unexplained(case, case.law, finding, name)
     return _clock_and_weights(case, name)
 
 
@@ -79,12 +79,11 @@ def _column(case: Case, finding: Finding, name: str) -> Figure:
     return figure
 
 
-def _unexplained(case: Case, finding: Finding, name: str) -> Figure:
+def _unexplained(case: Case, law: Smooth, finding: Finding, name: str) -> Figure:
     """What the channels do not explain of the reference, by day, with the time of a step."""
-    assert case.law  # noqa: S101 - for mypy
     figure = blank(3.0, f"{name}\n{_wrapped(finding.summary)}")
-    axes, rest = figure.subplots(), case.law.residual * case.law.data.target_scale.spread
-    rest = rest + _absorbed(case, case.law, finding)
+    axes, rest = figure.subplots(), law.residual * law.data.target_scale.spread
+    rest = rest + _absorbed(case, law, finding)
     axes.plot(times_of(case.windows.start_ms), rest, ".", color=GREY, ms=2, label="each window")
     days, first = np.unique(case.windows.start_ms // DAY_MS, return_index=True)
     medians = [float(np.median(day)) for day in np.split(rest, first[1:])]
