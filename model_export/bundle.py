@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from edge_agent.core.model import Model
 from model_export.archive.estimates import estimate
 from model_export.archive.windows import windows_of
 from model_export.files import write_atomically
-from model_export.recordings.recording import Recording, Series
+from model_export.recordings.recording import Recording, Series, side_by_side
 from model_export.recordings.stamps import UNREADABLE, parse_stamps
 from model_export.recordings.tables import cadence_minutes, require_columns
 
@@ -37,10 +36,10 @@ class Bundle:
         needs. Warming is derived from the temperatures.
         """
         recording = data if isinstance(data, Recording) else _recording(data, self.model)
-        at_ms = np.unique(np.concatenate([series.at_ms for series in recording.series.values()]))
         names = (*self.model.measured, self.model.auxiliary)
         require_columns(recording, names)
-        columns = {name: _on(at_ms, recording.series[name]) for name in names}
+        at_ms, every = side_by_side(recording.series)
+        columns = {name: every[name] for name in names}
         cadence = {name: cadence_minutes(recording.series[name].at_ms) for name in names}
         found = estimate(
             windows_of(at_ms, columns, self.model.window_ms), replace(self.model, cadence_minutes=cadence)
@@ -104,9 +103,3 @@ def _of_sensor(frame: pd.DataFrame, sensor: str) -> pd.DataFrame:
             f"leave out the column {SENSOR} to use them all the same"
         )
     return frame[(owners == sensor).to_numpy()]
-
-
-def _on(at_ms: Any, series: Series) -> Any:
-    values = np.full(len(at_ms), np.nan)
-    values[np.searchsorted(at_ms, series.at_ms)] = series.values
-    return values

@@ -11,7 +11,7 @@ from edge_agent.core.messages import TIMESTAMP
 from model_export.doctor.finding import Finding
 from model_export.files import write_atomically
 from model_export.recordings.mending import Mending, mended
-from model_export.recordings.recording import Recording
+from model_export.recordings.recording import Recording, side_by_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,8 @@ def write(recording: Recording, findings: Sequence[Finding], path: Path) -> Mend
 
 def table(recording: Recording) -> pd.DataFrame:
     """One row for each time in any column, with empty cells where a column has no value then."""
-    times = np.unique(np.concatenate([series.at_ms for series in recording.series.values()]))
+    times, columns = side_by_side(recording.series)
     stamps = np.datetime_as_string(times.astype("datetime64[ms]"), "ms" if (times % 1000).any() else "s")
-    columns = {name: np.full(len(times), np.nan) for name in recording.series}
-    for name, series in recording.series.items():
-        columns[name][np.searchsorted(times, series.at_ms)] = series.values
     return pd.DataFrame({TIMESTAMP: np.char.add(stamps, "Z"), **columns})
 
 

@@ -33,3 +33,12 @@ class Recording:
     dropped: Mapping[str, int]  # reason -> values (or rows) left out
     notes: tuple[str, ...]  # for the user
     unit: str = ""  # of the reference, if a header such as reference [ppb] says it
+
+
+def side_by_side(series: Mapping[str, Series]) -> tuple[NDArray[np.int64], dict[str, Array]]:
+    """Every time of any column, sorted, and each column at these times, NaN where it has no value."""
+    at_ms = np.unique(np.concatenate([one.at_ms for one in series.values()]))
+    columns = {name: np.full(len(at_ms), np.nan) for name in series}
+    for name, one in series.items():
+        columns[name][np.searchsorted(at_ms, one.at_ms)] = one.values
+    return at_ms, columns
