@@ -53,7 +53,12 @@ def identity(path: Path) -> tuple[str, str]:
 
 def dataset_of(recording: Recording) -> str:
     """The dataset in the name of a recording's first file."""
-    return identity(Path(recording.name.partition(" and ")[0]))[1]
+    return _identity_of(recording)[1]
+
+
+def _identity_of(recording: Recording) -> tuple[str, str]:
+    """That of its first file; the name of several is such as may.csv and 1 more."""
+    return identity(Path(re.sub(r" and \d+ more$", "", recording.name)))
 
 
 def files_of_other_sensors(paths: Iterable[Path], sensor: str, because: str) -> tuple[str, ...]:
@@ -74,7 +79,7 @@ def files_of_other_sensors(paths: Iterable[Path], sensor: str, because: str) -> 
 
 def of_another_sensor(recording: Recording, sensor: str) -> tuple[str, ...]:
     """A line if a recording is of another sensor than a bundle; a file such as may.csv does not name one."""
-    owner, dataset = identity(Path(recording.name.partition(" and ")[0]))
+    owner, dataset = _identity_of(recording)
     unknown = recording.sensor == owner and (owner == dataset or not dataset[0].isalpha())
     if recording.sensor == sensor or unknown:
         return ()

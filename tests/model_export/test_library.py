@@ -12,6 +12,7 @@ from edge_agent.core.errors import BadRecording
 from model_export import library
 from model_export.bundle import Bundle
 from model_export.calibration.fit import Recipe
+from model_export.recordings.names import dataset_of
 from model_export.recordings.recording import Recording, Series
 from tests.support.models import linear
 from tests.support.recordings import saved, tidy
@@ -167,6 +168,13 @@ def test_a_recording_of_another_sensor_is_told(tmp_path: Path) -> None:
         )
     }
     assert told == {key: key[0] == "5CB6_T-W.csv" for key in told}
+
+
+def test_a_name_with_an_and_is_that_of_one_file(tmp_path: Path) -> None:
+    """Only several files have a name such as may.csv and 1 more."""
+    recording = library.load_recording(saved(tidy(60), tmp_path / "may and june.csv"))
+    assert dataset_of(recording) == recording.sensor == "may and june"
+    assert not any("sensor" in note for note in library.evaluate(Bundle(linear()), recording).notes)
 
 
 @pytest.mark.parametrize("window", [900, 420_000, 90_000_000])
