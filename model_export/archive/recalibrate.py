@@ -176,6 +176,7 @@ def _fact(part: Part, made: Estimates, before: Before, rows: Rows, left_out: Map
         "unit": made.model.unit,
         "readings": _readings(rows),
         "rows_outside_month": left_out["outside the month"],
+        "rows_without_sensor": left_out["without a sensor"],
         "windows": len(made),
         "with_value": int((~np.isnan(new)).sum()),
         "had_value": int((~np.isnan(old)).sum()),

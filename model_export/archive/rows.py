@@ -80,7 +80,9 @@ def read(part: Part, channels: Iterable[str], from_ms: int = 0) -> tuple[dict[st
         )
         for sensor, where in _owners(table, at_ms, part)
     }
-    return rows, left_out
+    if len(at_ms) and not rows:
+        raise BadRecording(f"{part.folder}: expected names in the column {SENSOR}, got none")
+    return rows, left_out | {"without a sensor": len(at_ms) - sum(len(own.at_ms) for own in rows.values())}
 
 
 def _owners(table: Any, at_ms: Times, part: Part) -> Iterator[tuple[str, Any]]:

@@ -393,6 +393,25 @@ def test_times_may_be_stored_in_any_way(tmp_path: Path, kind: str) -> None:
     assert estimates(tmp_path / "again") == estimates(tmp_path / "out")
 
 
+def test_rows_without_a_sensor_are_counted(tmp_path: Path) -> None:
+    at_ms, columns = minutes("2024-02-28", 0.5)
+    path, bundles = (
+        tmp_path / "in" / "month=2024-02" / "r.parquet",
+        save_bundles(tmp_path / "bundles", "5A2D"),
+    )
+    save(path, at_ms, columns, ["5A2D"] * len(at_ms))
+    table = pq.read_table(path)
+    some = pa.array([None] * 30 + ["5A2D"] * (len(at_ms) - 30))
+    pq.write_table(table.set_column(0, "sensor", some), path)
+    figures = recalibrated(tmp_path / "in", bundles, tmp_path / "some")
+    changes = pq.read_table(Path(figures["changes"]).with_suffix(".parquet")).to_pylist()
+    assert (figures["windows"], changes[0]["rows_without_sensor"]) == (46, 30)
+    pq.write_table(table.set_column(0, "sensor", pa.nulls(len(at_ms), pa.string())), path)
+    figures = recalibrated(tmp_path / "in", bundles, tmp_path / "none")
+    reasons = [one["reason"].rpartition("/")[2] for one in figures["skipped"]]
+    assert reasons == ["month=2024-02: expected names in the column sensor, got none"]
+
+
 def test_a_date_far_away_is_a_row_outside_its_month(tmp_path: Path) -> None:
     """Some databases write such a date where none is known."""
     at_ms, columns = minutes("2024-02-28", 0.5)
