@@ -205,11 +205,12 @@ class ClosedWindows:
                 if each[0] == sensor and window.start_ms <= each[2] < end_ms
             ]
 
-    def waiting(self) -> Iterator[Reading]:
-        """Late readings that no revision has yet."""
-        query = f"SELECT readings FROM late WHERE waiting = {WAITING} AND {sound('late')}"  # noqa: S608
+    def waiting(self, rows: int = -1) -> Iterator[Reading]:
+        """Late readings that no revision has yet, of so many rows; by default of all."""
+        some = f"SELECT * FROM late WHERE waiting = {WAITING} ORDER BY id LIMIT ?"  # noqa: S608
+        query = f"SELECT readings FROM ({some}) WHERE {sound('late')}"  # noqa: S608
         with trouble(self._path):
-            for (blob,) in self._db.execute(query):
+            for (blob,) in self._db.execute(query, (rows,)):
                 yield from (Reading(*each) for each in msgpack.unpackb(blob)[0])
 
     def revised(self) -> Iterator[tuple[str, int, int, int]]:

@@ -6,6 +6,7 @@ an SD card. A batch and the estimates of the windows it closed are one transacti
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -241,10 +242,10 @@ class Journal:
         """
         return self._trimming.forget(keep_after_ms, now_ms, self._first_open(), revised_after_ms)
 
-    def shrink(self, max_bytes: int, revised_after_ms: int = 1 << 62) -> Dropped:
-        """Delete until the size fits; returns what was dropped although somebody waits for it."""
+    def shrink(self, max_bytes: int, revised_after_ms: int = 1 << 62, seconds: float = inf) -> Dropped:
+        """Delete until the size fits, for about so long; returns what was dropped although somebody waits."""
         first_open, first_fix = self._first_open(), self._next_fix - MOST
-        dropped = self._trimming.shrink(max_bytes, first_open, first_fix, revised_after_ms)
+        dropped = self._trimming.shrink(max_bytes, first_open, first_fix, revised_after_ms, seconds)
         if dropped.estimates:
             self.dropped += dropped.estimates
             self.commit(Change(facts={"dropped": self.dropped}), now_ms=0)

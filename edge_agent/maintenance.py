@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 LOOK_MS = 2_000  # how often the bundles, the kernel's clock and the journal's size are checked
 TRIM_MS = 600_000
+TURN_S = 0.2  # how long one turn of the loop may delete; new readings wait meanwhile
 GIVE_BACK_MS = 60_000  # it may take 10 ms, so not with each health record of somebody who wants many
 ALIVE_MS = 10_000
 REMIND_MS = 600_000  # how often an unsynchronised clock is logged
@@ -65,6 +66,7 @@ class Maintenance:
         self._log = logger()
         self._problems = Problems()
         self._look, self._trim, self._remind = Every(LOOK_MS), Every(TRIM_MS), Every(REMIND_MS)
+        self._bound = Every(LOOK_MS)
         self._give_back = Every(GIVE_BACK_MS)
         self._health = Every(settings.health.interval_s * 1000)
         self._alive = Every(notifier.watchdog_s * 500 or ALIVE_MS)
@@ -85,6 +87,7 @@ class Maintenance:
             self._look_at_clock()
             self._reload()
             self._reload_certificates()
+        if self._bound.due(elapsed_ms):
             self._bound_journal()
         if self._trim.due(elapsed_ms):
             self._trim_journal()
@@ -167,7 +170,9 @@ class Maintenance:
         """Checked often, because a flood of readings can write 100 MB in ten minutes."""
         with suppress(JournalUnavailable):
             max_bytes = self._settings.journal.max_mb * 1_000_000
-            dropped = self._journal.shrink(max_bytes, self._revised_after_ms)
+            dropped = self._journal.shrink(max_bytes, self._revised_after_ms, TURN_S)
+            if dropped.more:
+                self._bound.soon()
             self._intake.count("dropped", dropped.readings)
             if dropped.readings:
                 self._log.error("readings.dropped", readings=dropped.readings, reason="the journal is full")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import perf_counter
 from typing import NamedTuple
 
 from edge_agent import database
@@ -17,6 +18,7 @@ class Dropped(NamedTuple):
 
     estimates: int = 0  # that were not delivered
     readings: int = 0  # that came late and are in no revision yet
+    more: bool = False  # whether there may be more to delete
 
 
 class Trimming:
@@ -25,6 +27,7 @@ class Trimming:
     def __init__(self, path: Path, db: database.Connection, closed: ClosedWindows) -> None:
         self._path, self._db, self._closed = path, db, closed
         self._looked: dict[str, int] = {}  # table -> the next row that `forget` looks at
+        self._unrevised_ms = 0  # rows of closed windows that `shrink` deletes next start before it
 
     def size_bytes(self) -> int:
         """The size of the journal's content on disk, without free pages."""
@@ -70,41 +73,63 @@ class Trimming:
         self._looked[table] = last + 1 if goes_on else 0
         return goes_on
 
-    def shrink(self, max_bytes: int, first_open: int, first_fix: int, revised_after_ms: int) -> Dropped:
-        """Delete until the size fits.
+    def shrink(
+        self, max_bytes: int, first_open: int, first_fix: int, revised_after_ms: int, seconds: float
+    ) -> Dropped:
+        """Delete until the size fits, for about so long; a little in any case."""
+        until, estimates, readings, more = perf_counter() + seconds, 0, 0, True
+        while more and self.size_bytes() > max_bytes:
+            part = self._delete_some(first_open, first_fix, revised_after_ms)
+            estimates, readings = estimates + part.estimates, readings + part.readings
+            more = part.more
+            if perf_counter() >= until:
+                return Dropped(estimates, readings, more)
+        return Dropped(estimates, readings)
+
+    def _delete_some(self, first_open: int, first_fix: int, revised_after_ms: int) -> Dropped:
+        """Delete the next rows; returns whether there were any.
 
         Rows of closed windows without an estimate go first: a sensor that sends old times closes thousands a
         second. Then readings of final windows go, then old positions, then delivered estimates, then readings
-        of closed windows, which can then not be revised, and then queued estimates.
+        of closed windows, which can then not be revised, then late readings, and then queued estimates.
         """
         passed, settled, old = (
             f"id < {first_open}",
             f"waiting != {WAITING}",
             f"arrived_ms < {revised_after_ms}",
         )
-        self._shed(max_bytes)
-        self._reduce("batch", passed, max_bytes, old)
-        self._reduce("late", settled, max_bytes, old)
-        self._reduce("fix", f"id < {first_fix}", max_bytes)
-        self._reduce("estimate", "waiting = 0", max_bytes)
-        self._reduce("batch", passed, max_bytes)
-        self._reduce("late", settled, max_bytes)
-        readings = self._drop_late(max_bytes)
-        estimates = 0
-        while self.size_bytes() > max_bytes and (rows := self._drop_waiting()):
-            estimates += rows
-        return Dropped(estimates, readings)
+        found = (
+            self._shed()
+            or self._delete_unrevised()
+            or self._delete_oldest("batch", passed, old)
+            or self._delete_oldest("late", settled, old)
+            or self._delete_oldest("fix", f"id < {first_fix}")
+            or self._delete_oldest("estimate", "waiting = 0")
+            or self._delete_oldest("batch", passed)
+            or self._delete_oldest("late", settled)
+        )
+        if found:
+            return Dropped(more=True)
+        # All late readings that are left wait for a revision.
+        readings = sum(1 for _ in self._closed.waiting(AT_ONCE))
+        if self._delete_oldest("late", "1"):
+            return Dropped(readings=readings, more=True)
+        estimates = self._drop_waiting()
+        return Dropped(estimates, more=bool(estimates))
 
-    def _shed(self, max_bytes: int) -> None:
-        """Delete rows of closed windows that are of no use, while there is too much."""
-        rows = AT_ONCE
-        while rows and self.size_bytes() > max_bytes:
-            with self._transaction():
-                rows = self._closed.shed(AT_ONCE)
+    def _shed(self) -> int:
+        """Delete rows of closed windows that are of no use."""
+        with self._transaction():
+            return self._closed.shed(AT_ONCE)
 
-    def _reduce(self, table: str, condition: str, max_bytes: int, old: str = "1") -> None:
-        while self.size_bytes() > max_bytes and self._delete_oldest(table, condition, old):
-            pass
+    def _delete_unrevised(self) -> bool:
+        """Delete rows of windows that lost estimates or late readings; returns whether there may be any."""
+        if not self._unrevised_ms:
+            return False
+        with self._transaction():
+            more = self._closed.forget(self._unrevised_ms, AT_ONCE)
+        self._unrevised_ms = self._unrevised_ms if more else 0
+        return True
 
     def _delete_oldest(self, table: str, condition: str, old: str = "1") -> int:
         """Delete the next rows that meet the condition, if they are old: where they are not, none is."""
@@ -114,14 +139,6 @@ class Trimming:
             if table in ("estimate", "late"):
                 self._revise_after(f"SELECT max(start_ms) FROM {table} WHERE id IN ({oldest})")  # noqa: S608
             return db.execute(f"DELETE FROM {table} WHERE id IN ({oldest})").rowcount  # noqa: S608
-
-    def _drop_late(self, max_bytes: int) -> int:
-        """Late readings that wait for a revision; returns how many were deleted."""
-        if self.size_bytes() <= max_bytes:
-            return 0
-        before = sum(1 for _ in self._closed.waiting())
-        self._reduce("late", "1", max_bytes)
-        return before - sum(1 for _ in self._closed.waiting())
 
     def _drop_waiting(self) -> int:
         """From the sensor that has most, so that one flood does not push out the estimates of others."""
@@ -135,8 +152,7 @@ class Trimming:
         [from_ms] = self._db.execute(query).fetchone()
         if from_ms and from_ms > self._closed.revise_from_ms:
             self._closed.revise_later(from_ms)
-            while self._closed.forget(from_ms, AT_ONCE):
-                pass
+            self._unrevised_ms = from_ms
 
     @contextmanager
     def _transaction(self) -> Iterator[database.Connection]:

@@ -47,9 +47,9 @@ def test_what_is_too_much_goes_in_order_of_worth_and_drops_are_counted_for_ever(
             if n < 1_000:
                 journal.commit(Change(delivered=[each.id for each in made]), now_ms)
         full = journal.size_bytes()
-        assert journal.shrink(full - 20_000) == (0, 0)
+        assert journal.shrink(full - 20_000) == (0, 0, False)
         assert len(journal.outbox.last("5A2D", 5_000)) == 2_000, "readings of closed windows were enough"
-        assert journal.shrink(full - (full - empty) // 2) == (0, 0)
+        assert journal.shrink(full - (full - empty) // 2) == (0, 0, False)
         assert journal.outbox.depth()[0] == 1_000
         assert journal.shrink(empty + 350_000).estimates > 0
         depth = journal.outbox.depth()[0]
@@ -57,6 +57,25 @@ def test_what_is_too_much_goes_in_order_of_worth_and_drops_are_counted_for_ever(
         assert journal.dropped == 1_000 - depth
     with journal_in(tmp_path) as journal:
         assert journal.dropped == 1_000 - depth
+
+
+def test_what_is_too_much_goes_in_parts(tmp_path: Path) -> None:
+    """A smaller max_mb deletes for minutes on a card; new readings do not wait for all of it."""
+    with journal_in(tmp_path) as journal:
+        empty = journal.size_bytes()
+        for n in range(0, 4_000, 500):
+            change = Change(estimates=[estimate(window=n + m) for m in range(500)])
+            made = journal.commit(change, now_ms=0)
+            if n < 2_000:
+                journal.commit(Change(delivered=[each.id for each in made]), now_ms=0)
+        parts = [journal.shrink(empty + 200_000, seconds=0.0)]
+        while parts[-1].more:
+            parts.append(journal.shrink(empty + 200_000, seconds=0.0))
+        dropped = [part.estimates for part in parts]
+        assert dropped[:4] == [0] * 4, "delivered ones go first"
+        assert {*dropped[4:]} <= {0, 500}
+        assert journal.dropped == sum(dropped) == 2_000 - journal.outbox.depth()[0]
+        assert journal.size_bytes() <= empty + 200_000
 
 
 def test_what_must_be_dropped_is_dropped_from_the_sensor_that_has_most_waiting(tmp_path: Path) -> None:
@@ -94,9 +113,9 @@ def test_late_readings_that_wait_are_deleted_last_but_one_and_counted(tmp_path: 
             change = Change(late=[reading(n * WINDOW_MS + at_ms) for at_ms in range(50)])
             change.settled = [("5A2D", (n - 1) * WINDOW_MS, 1 << 40)] if n <= 100 else []
             journal.commit(change, now_ms=200 * WINDOW_MS)
-        assert journal.shrink(journal.size_bytes() - 20_000) == (0, 0)
+        assert journal.shrink(journal.size_bytes() - 20_000) == (0, 0, False)
         assert len(list(journal.closed_windows.waiting())) == 5_000
-        assert journal.shrink(before + 20_000) == (0, 5_000)
+        assert journal.shrink(before + 20_000) == (0, 5_000, False)
         assert journal.revise_from_ms > 199 * WINDOW_MS
         assert journal.outbox.depth()[0] == 200
 
