@@ -4,6 +4,7 @@ import random
 import re
 import socket
 import ssl
+import struct
 import sys
 import threading
 import time
@@ -13,9 +14,9 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from paho.mqtt.client import Client, ConnectFlags, MQTTMessage, MQTTv5, MQTTv311
-from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
+from paho.mqtt.properties import MQTTException, Properties  # type: ignore[attr-defined]
 from paho.mqtt.reasoncodes import ReasonCode
 
 from edge_agent.core.errors import BrokerUnavailable
@@ -253,9 +254,19 @@ def _protocol(address: Address) -> MQTTProtocolVersion:
     return MQTTv5 if address.version == "5" else MQTTv311
 
 
+class _Client(Client):
+    """The thread of paho 2.1 dies of a malformed packet; here it costs the connection, as with paho 2.2."""
+
+    def _packet_handle(self) -> MQTTErrorCode:
+        try:
+            return super()._packet_handle()
+        except (ValueError, LookupError, struct.error, MQTTException):
+            return MQTTErrorCode.MQTT_ERR_PROTOCOL
+
+
 def _client(address: Address) -> Client:
     five = address.version == "5"
-    client = Client(
+    client = _Client(
         CallbackAPIVersion.VERSION2,
         client_id=address.client_id,
         clean_session=None if five else False,

@@ -4,7 +4,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -219,6 +219,36 @@ def test_messages_wait_for_their_turn_while_the_loop_works(broker: Broker) -> No
 def test_a_broker_that_is_away_is_told_with_the_reason() -> None:
     with line(1) as mine:
         assert mine.wait_for(Disconnected) == Disconnected("broker.unreachable", "connection refused")
+
+
+MALFORMED = {
+    "publish": ("3.1.1", b"\x30\x02\xff\xff"),
+    "suback": ("3.1.1", b"\x90\x01\x00"),
+    "disconnect": ("5", b"\xe0\x02\x07\x00"),
+    "not MQTT": ("5", b"HTTP/1.1 400 Bad Request\r\n\r\n" + b"-" * 99),
+}
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_packets_without_sense_cost_the_connection_and_not_the_agent(kind: str) -> None:
+    """A hostile broker, or the login page of a Wi-Fi. The thread of paho 2.1 would die of them."""
+    version, answer = MALFORMED[kind]
+    welcome = b"\x20\x03\x00\x00\x00" if version == "5" else b"\x20\x02\x00\x00"
+
+    def serve() -> None:
+        while True:
+            with server.accept()[0] as end:
+                end.recv(1_000)
+                end.sendall(welcome + answer)
+                end.settimeout(1)
+                with suppress(OSError):
+                    while end.recv(1_000):
+                        pass
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        with line(server.getsockname()[1], version=version) as mine:
+            mine.wait_for(Connected, 2)
 
 
 def openssl(directory: Path, *arguments: str) -> None:
