@@ -13,8 +13,8 @@ import pytest
 
 from edge_agent import write_ahead_log
 from edge_agent.change import Change
-from edge_agent.core.errors import BadSettings, JournalCorrupt
-from edge_agent.database import VERSION
+from edge_agent.core.errors import BadSettings, JournalCorrupt, JournalUnavailable
+from edge_agent.database import VERSION, trouble
 from edge_agent.journal import Mean
 from tests.support.journals import (
     WINDOW_MS,
@@ -91,6 +91,14 @@ def test_one_flipped_bit_in_the_number_is_damage_and_not_a_newer_journal(tmp_pat
         db.execute(f"PRAGMA user_version = {VERSION + 4}")
     with pytest.raises(JournalCorrupt, match=f"expected one format, got {VERSION + 4} and {VERSION}"):
         opened(tmp_path)
+
+
+def test_trouble_with_locks_is_no_damage(tmp_path: Path) -> None:
+    """Other processes that open the file at the same time can keep SQLite from its locks for too long."""
+    error = sqlite3.OperationalError("locking protocol")
+    error.sqlite_errorname = "SQLITE_PROTOCOL"
+    with pytest.raises(JournalUnavailable, match="locking protocol"), trouble(tmp_path / "journal.db"):
+        raise error
 
 
 DAMAGE = {
