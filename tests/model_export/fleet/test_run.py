@@ -10,9 +10,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from edge_agent.core import bundle
-from edge_agent.core.errors import BadRecording, BadSettings, RespireError
+from edge_agent.core.errors import BadRecording, BadSettings
 from model_export.cli.main import main
-from model_export.files import alone_in
 from model_export.fleet.run import Request, run
 from model_export.fleet.task import Settings
 from tests.support.recordings import saved, tidy
@@ -216,37 +215,6 @@ def test_a_manifest_without_usable_lines_says_what_is_wrong(tmp_path: Path) -> N
     words = "expected recordings, got none to use: manifest.csv: recording 1: expected path, sensor, site"
     with pytest.raises(BadRecording, match=words):
         calibrated(manifest, tmp_path / "out")
-
-
-def test_bundles_of_others_are_not_removed(tmp_path: Path) -> None:
-    """`--out .` beside a folder bundles/ that is in use."""
-    saved(tidy(60), tmp_path / "5A2D_T-W.csv")
-    other = tmp_path / "bundles" / "1FEA.bundle"
-    other.parent.mkdir()
-    other.write_bytes(b"in use")
-    for resume in (False, True):
-        with pytest.raises(BadSettings, match="got bundles/ that is of no run; name another --out"):
-            calibrated(tmp_path, tmp_path, resume=resume)
-    assert other.read_bytes() == b"in use"
-
-
-def test_a_run_is_not_compared_with_itself(folder: Path, first: Path) -> None:
-    """The bundles in use would be replaced while others are compared with them."""
-    before = files(first)
-    with pytest.raises(BadSettings, match=r"--current: expected another folder than .*bundles of --out"):
-        calibrated(folder, first, resume=True, current=first / "sensors" / ".." / "bundles")
-    assert files(first) == before
-
-
-def test_an_out_that_is_no_folder_is_refused_before_the_work(tmp_path: Path) -> None:
-    saved(tidy(60), tmp_path / "5A2D_T-W.csv")
-    with pytest.raises(RespireError, match=r"5A2D_T-W.csv: cannot be written: .* is not a folder; choose"):
-        calibrated(tmp_path, tmp_path / "5A2D_T-W.csv")
-
-
-def test_a_folder_that_another_run_writes_to_is_refused(folder: Path, first: Path) -> None:
-    with alone_in(first), pytest.raises(RespireError, match="another run writes here; wait for its end"):
-        calibrated(folder, first, resume=True)
 
 
 def test_recordings_of_one_sensor_in_two_units_are_named(tmp_path: Path) -> None:
