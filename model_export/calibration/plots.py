@@ -176,8 +176,9 @@ def _dots(axes: Axes, x: Array, y: Array, n_train: int) -> None:
     """Train windows in grey, those that were not fitted in blue."""
     if n_train:
         axes.scatter(x[:n_train], y[:n_train], s=7, color=GREY, alpha=0.5, lw=0, label="train")
-    label = "test" if n_train else "windows"
-    axes.scatter(x[n_train:], y[n_train:], s=9, color=BLUE, alpha=0.7, lw=0, label=label)
+    if n_train < len(x):
+        label = "test" if n_train else "windows"
+        axes.scatter(x[n_train:], y[n_train:], s=9, color=BLUE, alpha=0.7, lw=0, label=label)
 
 
 def _follow(axes: Axes, model: Model, dataset: Dataset) -> None:

@@ -189,11 +189,13 @@ def _weights(model: Model) -> Picture:
 
 
 def _headline(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    unit = summary["unit"]
-    return [
+    tested = [
         ("R² test", _number(summary["r2_test"])),
-        ("RMSE test", f"{_number(summary['rmse_test'])} {unit}"),
+        ("RMSE test", f"{_number(summary['rmse_test'])} {summary['unit']}"),
         *_covered(summary["coverage"], summary["promised"], summary["level"]),
+    ]
+    return [
+        *(tested if summary["n_test"] else ()),
         ("windows", f"{summary['n_train']} + {summary['n_test']}"),
         ("support vectors", str(summary["support"])),
         ("bytes", str(summary["bytes"])),

@@ -43,7 +43,7 @@ def check(sensor: str, dataset: str, score: Score, level: float | None) -> Itera
             sensor,
             dataset,
             {"coverage": score.coverage, "level": level, "windows": score.n},
-            f"{covers(score.coverage, score.promised, level)} on the last {score.n} windows, "
+            f"{covers(score.coverage, score.promised, level)}, on the last {score.n} windows, "
             "which were not fitted",
             "The last windows are unlike those before: other concentrations, other weather, or a drift. Do "
             "not rely on the interval. Add recordings of such days, and fit again.",

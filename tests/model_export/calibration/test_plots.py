@@ -79,3 +79,8 @@ def test_the_median_error_is_that_of_windows_that_were_not_fitted(
     (line,) = (each for each in axes.lines if str(each.get_label()).startswith("median"))
     assert line.get_label() == label
     assert np.mean(np.asarray(line.get_ydata(), dtype=float)) == pytest.approx(off, abs=0.06)
+
+
+def test_a_fit_without_a_test_part_has_no_test_in_its_legend() -> None:
+    figure = plots.scatter(linear(), drawn(100), 100, np.zeros(100, dtype=bool), "Against the reference")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["train", "1:1"]
