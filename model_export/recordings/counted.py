@@ -1,13 +1,9 @@
-"""Files while they are read: how much of one is read, and when nobody holds it any more."""
+"""A large file that reports how much of it is read."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from time import sleep
+from collections.abc import Callable
 from typing import BinaryIO
 
 Progress = Callable[[int, int], None]
-MOST_WAITS = 1000  # of a millisecond
 
 
 class Counted:
@@ -29,20 +25,3 @@ class Counted:
 
     def close(self) -> None:
         """The owner closes the file."""
-
-
-@contextmanager
-def let_go(file: BinaryIO) -> Iterator[None]:
-    """Wait at the end until nobody else holds the file.
-
-    A thread of Arrow holds it for about a millisecond after its last read. If Python ends before that, as
-    after a refusal of the file, the process aborts.
-    """
-    holders = sys.getrefcount(file)
-    try:
-        yield
-    finally:
-        for _ in range(MOST_WAITS):
-            if sys.getrefcount(file) <= holders:
-                break
-            sleep(0.001)

@@ -6,12 +6,14 @@ import csv
 import gzip
 import lzma
 import re
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import sleep
 from typing import Any, BinaryIO, cast
 from zipfile import BadZipFile, ZipFile
 
@@ -24,13 +26,14 @@ from edge_agent.core.errors import BadRecording
 from edge_agent.core.messages import SENSOR, TIMESTAMP
 from edge_agent.core.packed import is_bundle
 from model_export.recordings import workbooks
-from model_export.recordings.counted import Counted, Progress, let_go
+from model_export.recordings.counted import Counted, Progress
 from model_export.recordings.shape import Shape
 
 HEAD_BYTES = 65_536
 LOUD_BYTES = 16_777_216  # a smaller file is read before a progress bar would be seen
 LINES = 60  # that are looked at
 PREAMBLE = 40  # lines before a header
+MOST_WAITS = 1000  # of a millisecond
 PACKED: Mapping[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 FOREIGN = {b"{": "JSON", b"[": "JSON", b"<": "HTML or XML", b"%": "PDF"}
@@ -191,7 +194,7 @@ def _csv(
     types = {place: pa.string() for place, ours in picked.items() if as_text or ours == SENSOR}
     types |= {place: pa.float64() for place in numbers if not as_text}
     columns = [str(place) for place in range(len(found.names))]
-    with _opened(path, progress) as file, let_go(file):
+    with _opened(path, progress) as file, _let_go(file):
         read = pacsv.read_csv(
             file,
             pacsv.ReadOptions(
@@ -236,6 +239,23 @@ def _opened(path: Path, progress: Progress | None = None) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, unpacked)
         else:
             yield cast(BinaryIO, counted)
+
+
+@contextmanager
+def _let_go(file: BinaryIO) -> Iterator[None]:
+    """Wait at the end until nobody else holds the file.
+
+    A thread of Arrow holds it for about a millisecond after its last read. If Python ends before that, as
+    after a refusal of the file, the process aborts.
+    """
+    holders = sys.getrefcount(file)
+    try:
+        yield
+    finally:
+        for _ in range(MOST_WAITS):
+            if sys.getrefcount(file) <= holders:
+                break
+            sleep(0.001)
 
 
 def _lines(name: str, head: bytes, shape: Shape) -> tuple[list[list[str]], str, str]:
