@@ -248,7 +248,7 @@ def test_packets_without_sense_cost_the_connection_and_not_the_agent(kind: str) 
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=serve, daemon=True).start()
         with line(server.getsockname()[1], version=version) as mine:
-            mine.wait_for(Connected, 2)
+            mine.wait_for(Disconnected, 2)
 
 
 def openssl(directory: Path, *arguments: str) -> None:
