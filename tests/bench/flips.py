@@ -2,7 +2,7 @@
 
 COUNT damaged journals are opened, rebuilt and read in this process, AGENTS by a real agent at a broker: half
 of an agent that was stopped, half of one that was killed. Then a quarter as many of an agent whose power was
-cut before the index of the log was on disk, where the loss of the last commit cannot be told from the cut.
+cut before the index of the log was on disk, where a lost end of the log cannot always be told from the cut.
 What is counted: starts that fail or take 10 s, changes without an event, and wrong numbers under an old seq.
 """
 
@@ -61,7 +61,7 @@ def _print(title: str, found: Counter[str], slowest_s: float) -> None:
         return
     row("changes without an event", found["silent"], "", at_most=0)
     allowed = None if "cut" in title else 0
-    row("the same, where only the last commit is lost", found["last commit"], "", at_most=allowed)
+    row("the same, where the end of the log is lost", found["log end"], "", at_most=allowed)
 
 
 def _in_process(place: Path, states: tuple[str, ...], most: int) -> tuple[Counter[str], float]:
@@ -189,7 +189,7 @@ def _judge(target: Path, sound: dict[str, Any], numbers: Numbers, what: str) -> 
     changed = seen != sound
     yield f"{what}: {'changed' if changed else 'nothing changed'}, {'event' if events else 'no event'}"
     if changed and not events:
-        yield "last commit" if what.endswith("-wal") and _is_older(seen, sound) else "silent"
+        yield "log end" if what.endswith("-wal") and _is_older(seen, sound) else "silent"
 
 
 def _is_older(seen: dict[str, Any], sound: dict[str, Any]) -> bool:
