@@ -8,7 +8,7 @@
 # make oldest  the agent's tests with the oldest supported versions, in .venv-oldest
 # make newest  all tests with the newest versions there are, without constraints, in .venv-newest
 # make package  wheel, SBOM and Debian packages in dist/ (needs debhelper and help2man)
-# make package-test  lintian, and every package in fresh Debian roots (needs root, debootstrap and lintian)
+# make package-test  lintian, piuparts, and every package in fresh Debian roots (needs root; deploy/package/test.sh)
 # make field  a real Debian in an emulator: what the documents promise, then power cuts (long; CUTS=30)
 # make release  make package, then SHA256SUMS signed with minisign: docs/CONTRIBUTING.md
 

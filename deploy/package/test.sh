@@ -1,6 +1,7 @@
 #!/bin/sh
-# Every package of DIST in fresh Debian roots: lintian, install, an estimate, upgrade, remove, purge; arm64 by qemu-user.
-#   test.sh DIST    as root; needs debootstrap, lintian, mosquitto, mosquitto-clients and qemu-user-static
+# Every package of DIST in fresh Debian roots: lintian, piuparts, install, an estimate, upgrade, remove, purge; arm64 by
+# qemu-user.
+#   test.sh DIST    as root; needs debootstrap, lintian, piuparts, mosquitto, mosquitto-clients, qemu-user-static
 set -eu
 cd "$(dirname "$0")/../.."
 dist=$1 roots=$PWD/build/roots
@@ -81,6 +82,15 @@ life() { # life SUITE PACKAGE
     rm -rf "$root"
 }
 
+# What Debian's own archive asks: nothing is left after a purge. debconf leaves a folder of its own in trixie.
+clean() { # clean SUITE PACKAGE
+    say "$1: piuparts"
+    gzip -1 <"$roots/$1.tar" >"$roots/$1.tar.gz"
+    must piuparts --distribution "$1" --basetgz "$roots/$1.tar.gz" --no-eatmydata \
+        --ignore-regex '/var/cache/debconf/tmp.ci.*' "$2" >"$roots/piuparts.log"
+    rm "$roots/$1.tar.gz"
+}
+
 # Nothing of an arm64 root runs by itself here: its packages are only unpacked, and each program goes to the emulator.
 arm64() { # arm64 PACKAGE
     say "bookworm arm64 under qemu-user: check, replay, an estimate"
@@ -109,7 +119,9 @@ arm64() { # arm64 PACKAGE
 say "lintian"
 must lintian --allow-root --fail-on error,warning "$dist"/*.deb
 life bookworm "$(echo "$dist"/*deb12_amd64.deb)"
+clean bookworm "$(echo "$dist"/*deb12_amd64.deb)"
 life trixie "$(echo "$dist"/*deb13_all.deb)"
+clean trixie "$(echo "$dist"/*deb13_all.deb)"
 arm64 "$(echo "$dist"/*deb12_arm64.deb)"
 say "replay: the same bytes everywhere"
 cat "$roots/replays"
